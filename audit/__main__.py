@@ -20,7 +20,7 @@ from audit.plan import PlanFile
 from audit.positions import StackFile
 from audit.result import Audit, audit
 from files import atomic
-from files.quoting import printable
+from text.quoting import printable
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 from xml.etree import ElementTree as Xml
 
 from audit.result import Audit
-from files.quoting import printable
 from policy.catalogue import RULES
 from policy.findings import Finding, Verdict
 from policy.rule import AnyRule
+from text.quoting import printable
 
 _MARKS = {
     Verdict.FAIL: "failure",

@@ -10,11 +10,11 @@ from datetime import UTC, datetime
 
 from audit.grouping import Group, grouped
 from audit.result import Audit
-from files.quoting import COMMENT, bounded, code, in_markdown
 from policy.catalogue import RULES
 from policy.findings import Finding, Verdict, resource_name
 from policy.rule import AnyRule
 from policy.wording import join_names, pluralize
+from text.quoting import COMMENT, bounded, code, in_markdown
 
 MOST = 60_000
 _SIGNS = {

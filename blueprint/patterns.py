@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from math import prod
 
 from blueprint.problems import quoted
-from files.quoting import single_line
-from suggestion import look_alike
+from text.quoting import single_line
+from text.suggestion import look_alike
 
 _BRACKET = re.compile(r"\[([^\[\]]*)\]")
 _RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")

@@ -9,8 +9,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import clear_text
-from files.quoting import single_line
+from text import clear_text
+from text.quoting import single_line
 
 _LONGEST = {"key": 300, "message": 1000}
 """Maximum length of a printed key and message. Both may contain long text from a file."""

@@ -9,8 +9,8 @@ from itertools import groupby
 from typing import Any
 
 from changes.change import Change, Level, worst
-from files import quoting
 from policy.wording import pluralize
+from text import quoting
 
 VERSION = 1
 """Version of changes.json, raised with every incompatible change of its format."""

@@ -28,9 +28,11 @@ from cloud import (
     ssh_access,
 )
 from cloud.lab_machines import DIRECTORY, Lab, Machine
-from proof.objects import Object, holds, listed, name
+from cluster.objects import Object, holds, listed, name
+from console.errors import UserError
+from console.programs import run
+from console.progress import Reporter
 from toolchain import cluster_programs, debian_root
-from toolchain.progress import Reporter, UserError, run
 
 CONTEXT = "quorate-lab"
 _RECORD = DIRECTORY / "lab.json"

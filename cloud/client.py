@@ -14,10 +14,11 @@ import yaml
 
 from cloud import ingress_controller, masters, network
 from cloud.lab_machines import Lab, Machine
+from console.errors import UserError
+from console.progress import Reporter
 from contract import DNS_SERVICE, NODE_DNS
 from files import atomic
 from toolchain import debian_root
-from toolchain.progress import Reporter, UserError
 
 NAMESPACE = "openstack"
 SETTINGS = "clouds.yaml"

@@ -15,8 +15,8 @@ from typing import Any
 
 from cloud.images import archive
 from cloud.images.archive import Image, Layer
+from console.programs import run
 from toolchain.cluster_programs import kubernetes_version
-from toolchain.progress import run
 
 _PATH = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _CONTROL = ("kube-apiserver", "kube-controller-manager", "kube-scheduler")

@@ -12,8 +12,9 @@ from pathlib import Path
 
 from cloud import masters, nspawn
 from cloud.lab_machines import DIRECTORY, Lab, Machine
-from proof.objects import listed, name, text
-from toolchain.progress import UserError, run
+from cluster.objects import listed, name, text
+from console.errors import UserError
+from console.programs import run
 
 SIZE = 16 * 2**30
 """Bytes of a disk; its file is sparse. Project figure: three copies of a small image and a few volumes."""

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from cloud import cgroups, ssh_access
 from cloud.lab_machines import DIRECTORY, Lab
-from toolchain.progress import UserError, run
+from console.errors import UserError
+from console.programs import run
 
 PROGRAMS = ("fallocate", "ip", "mkswap", "mount", "nsenter", *ssh_access.PROGRAMS, "swapon", "sysctl", "tar", "unshare")
 GIB = 1024**3

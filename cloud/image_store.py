@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from toolchain.progress import UserError
+from console.errors import UserError
 
 IMPORT = Path(__file__).parent / "import_images.sh"
 _LAYERS = "io.containerd.snapshotter.v1.overlayfs/snapshots"

@@ -22,9 +22,9 @@ from cryptography.x509.oid import NameOID
 
 from cloud import masters, network
 from cloud.lab_machines import DIRECTORY, Lab
+from cluster.objects import Object, listed, name, number, text, words
+from console.errors import UserError
 from files import atomic
-from proof.objects import Object, listed, name, number, text, words
-from toolchain.progress import UserError
 
 DOMAIN = "cloud.test"
 """Domain of the lab's services. No DNS resolves names below `test` (RFC 6761, 6.2)."""

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from blueprint.plan.nodes import Capacity
 from blueprint.plan.planner import Plan
+from console.errors import UserError
 from contract import STORAGE_POOL
-from toolchain.progress import UserError
 
 DIRECTORY = Path("/var/lib/quorate-lab")
 """One lab for each host: its namespaces and cgroups have names of their own on the whole host."""

@@ -12,8 +12,8 @@ import yaml
 
 from cloud import nspawn
 from cloud.lab_machines import Lab, Machine
-from proof.objects import Object, listed, texts
-from toolchain.progress import UserError
+from cluster.objects import Object, listed, texts
+from console.errors import UserError
 
 ETCD_PKI = "/etc/etcd/pki"
 ADMIN = "/etc/kubernetes/admin.conf"

@@ -17,8 +17,8 @@ from ipaddress import IPv4Network
 from pathlib import Path
 
 from cloud.lab_machines import Lab, Machine
+from console.programs import run
 from toolchain.process_identity import program_name
-from toolchain.progress import run
 
 PREFIX = "quorate-"
 SWITCH = f"{PREFIX}switch"

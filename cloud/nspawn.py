@@ -13,8 +13,8 @@ from pathlib import Path
 
 from cloud import cgroups, network
 from cloud.lab_machines import Machine
+from console.errors import UserError
 from toolchain.process_identity import identify, program_name, read_identity
-from toolchain.progress import UserError
 
 START = Path(__file__).parent / "start_machine.sh"
 BOOT = 300.0

@@ -12,8 +12,8 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from cloud.lab_machines import DIRECTORY, Machine
+from console.errors import UserError
 from files import atomic
-from toolchain.progress import UserError
 
 PROGRAMS = ("ssh", "ssh-add", "ssh-agent")
 _HOST_KEY = "etc/ssh/ssh_host_ed25519_key"

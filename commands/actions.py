@@ -16,15 +16,16 @@ from typing import Literal
 import contract
 from blueprint.plan.planner import Plan, plan
 from blueprint.stackfile.loader import load_file
+from cluster.api import ApiError, Unreachable
+from cluster.objects import Object, holds, listed, mapping, name, number, text
 from commands import live_check, live_cluster, stack
 from commands.live_cluster import LIVE, LiveCluster
 from components.openstack.config.wiring import ENVIRONMENT, Wiring, wiring
 from components.openstack.definition import JobDefinition, Requirement
 from components.openstack.projects import PROCESSES, PROJECTS
-from proof.api import ApiError, Unreachable
-from proof.objects import Object, holds, listed, mapping, name, number, text
-from suggestion import did_you_mean
-from toolchain.progress import UserError, duration
+from console.errors import UserError
+from console.progress import duration
+from text.suggestion import did_you_mean
 
 CHOICE = "BACKUP"
 """Environment variable of the restoration Job with the backup to restore (scripts/galera_backup/restore.py)."""

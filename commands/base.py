@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from commands import build_directory
-from toolchain.progress import UserError
+from console.errors import UserError
 
 DIRECTORY_PREFIX = ".scratch-base-"
 

@@ -15,8 +15,8 @@ from typing import Any, cast
 
 from blueprint.problems import InvalidStackError
 from commands import build_directory, stack
+from console.errors import UserError
 from toolchain.install import STATE
-from toolchain.progress import UserError
 
 CACHES = (".pytest_cache", ".ruff_cache", ".import_linter_cache", ".hypothesis")
 

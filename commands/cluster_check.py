@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from blueprint.stackfile.loader import load_file
+from cluster.api import Api, ApiError, Unreachable
+from cluster.kubeconfig import kubeconfigs as default_kubeconfigs
+from cluster.kubeconfig import read_kubeconfig
 from commands import build_directory, live_cluster, stack
+from console.errors import UserError
 from proof import proof_file, verify
-from proof.api import Api, ApiError, Unreachable
 from proof.cluster import from_api
 from proof.expected import expected_state
-from proof.kubeconfig import kubeconfigs as default_kubeconfigs
-from proof.kubeconfig import read_kubeconfig
-from toolchain.progress import UserError
 
 
 def verify_cluster(root: Path, name: str, kubeconfigs: Sequence[Path]) -> int:

@@ -16,9 +16,10 @@ from typing import Annotated, ParamSpec
 import typer
 
 from blueprint.problems import InvalidStackError
-from files.quoting import printable
-from toolchain.progress import ProgramError, UserError
-from toolchain.system_errors import explain
+from console.errors import UserError
+from console.programs import ProgramError
+from console.system_errors import explain
+from text.quoting import printable
 
 P = ParamSpec("P")
 ROOT = Path(__file__).resolve().parent.parent

@@ -29,12 +29,13 @@ from commands.passphrase import Access, Command
 from commands.run_display import RunDisplay
 from commands.stack import Stack
 from commands.stack_check import validated_stack
+from console.errors import UserError
+from console.progress import Reporter, duration
 from contract import KUBECONFIG_OUTPUT
 from files import atomic
 from toolchain import libvirt_provider
 from toolchain.engine import installed
 from toolchain.install import STATE
-from toolchain.progress import Reporter, UserError, duration
 
 CHANGES = {"create": "created", "update": "updated", "replace": "replaced", "delete": "deleted"}
 PLANNED = {"create": "to create", "update": "to update", "replace": "to replace", "delete": "to delete"}

@@ -22,10 +22,10 @@ from commands.event_pipe import RunSummary
 from commands.operation import Operation, interrupted_by_termination
 from commands.stack import Stack
 from commands.stack_check import validated_stack
+from console.errors import UserError
 from files import atomic
 from policy.facts.resource import Resource
 from toolchain.engine import Engine, installed
-from toolchain.progress import UserError
 
 PROFILE = "quorate:profile"
 FORBIDDEN = 3

@@ -8,7 +8,7 @@ from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
 from commands import stack
 from components.openstack.config import domains
-from toolchain.progress import UserError
+from console.errors import UserError
 
 
 def show(root: Path, name: str) -> int:

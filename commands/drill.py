@@ -15,8 +15,9 @@ from cloud.drill.result import Drill
 from cloud.lab_machines import Lab
 from commands import lab_stack, machine_lab, stack
 from commands.operation import interrupted_by_termination
+from console.errors import UserError
+from console.progress import Reporter
 from toolchain import openstack_programs
-from toolchain.progress import Reporter, UserError
 
 
 def start(root: Path, name: str, server: str, kind: str, *, every: bool) -> int:

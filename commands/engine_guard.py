@@ -18,8 +18,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from console.system_errors import explain
 from toolchain.process_identity import identify
-from toolchain.system_errors import explain
 
 CANNOT_RUN = 126
 """Exit code if the engine cannot be started, as in a shell."""

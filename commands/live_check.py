@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from blueprint.plan.planner import Plan, plan
+from cluster.api import MERGE, ApiError, Unreachable
+from cluster.objects import Object, holds, listed, mapping, name, number, text
 from commands import live_cluster
 from commands.live_cluster import LiveCluster
 from commands.live_nodes import Change, Difference, differences, notes, patch
+from commands.run import resources
+from commands.run.resources import Kind
 from components.openstack.config.wiring import ENVIRONMENT
 from components.openstack.data import MODE, directories
-from console import resources
-from console.resources import Kind
-from files.quoting import printable
+from console.errors import UserError
 from policy.engine.events import Step
-from proof.api import MERGE, ApiError, Unreachable
-from proof.objects import Object, holds, listed, mapping, name, number, text
-from toolchain.progress import UserError
+from text.quoting import printable
 
 _WORKLOADS = {"Deployment": "deployments", "StatefulSet": "statefulsets", "DaemonSet": "daemonsets"}
 """Kinds of workloads that wait for their pods, with their plurals in the API."""

@@ -16,12 +16,12 @@ from typing import Any
 from blueprint.stackfile.inventory import Machine, machines
 from blueprint.stackfile.loader import load_file
 from blueprint.stackfile.settings import Settings
+from cluster.api import Api, ApiError, Unreachable
+from cluster.kubeconfig import Access, kubeconfigs, read_kubeconfig
+from cluster.objects import Object, at, name
 from commands import stack
+from console.errors import UserError
 from contract import ADMINISTRATOR, API_PORT, API_SERVER, MASTER_POOL
-from proof.api import Api, ApiError, Unreachable
-from proof.kubeconfig import Access, kubeconfigs, read_kubeconfig
-from proof.objects import Object, at, name
-from toolchain.progress import UserError
 
 LIVE = "live"
 CONNECT = 3.0

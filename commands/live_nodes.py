@@ -13,8 +13,8 @@ from decimal import Decimal
 
 import contract
 from blueprint.plan.nodes import Capacity, Node
-from kubernetes_quantity import parse
-from proof.objects import Object, at, holds, listed, name, text, texts
+from cluster.objects import Object, at, holds, listed, name, text, texts
+from formats.kubernetes_quantity import parse
 
 OWN_LABELS = (contract.SERVER, contract.RACK, contract.POOL, contract.COMPUTE_NODE, contract.CONTROL_PLANE_NODE)
 """Labels that only Quorate sets, so that one outside the plan is removed. The zone label may be a cloud provider's."""

@@ -7,9 +7,9 @@ from pathlib import Path
 from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
 from commands import stack
+from console.errors import UserError
 from doctor.examination import examine
-from files.quoting import printable
-from toolchain.progress import UserError
+from text.quoting import printable
 
 
 def check_machines(root: Path, name: str) -> int:

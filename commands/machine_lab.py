@@ -21,8 +21,9 @@ from cloud.lab_machines import Lab, lab_of
 from commands import clean, lab_stack, stack
 from commands.operation import interrupted_by_termination
 from commands.temporary_rendering import rendered
+from console.errors import UserError
+from console.progress import Reporter, duration
 from toolchain import openstack_programs
-from toolchain.progress import Reporter, UserError, duration
 
 PARALLEL = {"PULUMI_PARALLEL": "4"}
 """Resources that `up` creates at a time: each workload starts three pods or more. With Pulumi's default of 8 for two

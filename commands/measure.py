@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from console.errors import UserError
 from toolchain.process_identity import status_fields
-from toolchain.progress import UserError
 
 EVERY = 0.05
 """Seconds between two samples of memory."""

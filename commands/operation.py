@@ -26,9 +26,10 @@ from commands.event_pipe import RunSummary, listening
 from commands.live_cluster import LiveCluster
 from commands.passphrase import FILE, VALUE
 from commands.stack import ROOT_SECRET, Stack, Workspace
+from console.errors import UserError
+from console.programs import ProgramError, ending, run
 from policy.engine.events import Event
 from toolchain.engine import Engine
-from toolchain.progress import ProgramError, UserError, ending, run
 
 Verb = Literal["up", "refresh", "preview", "destroy"]
 

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Literal
 
 from commands.stack import Stack, Workspace, default_backend
+from console.errors import UserError
 from files import generated_secret as file_of_secret
-from toolchain.progress import UserError
 
 Command = Literal["up", "refresh", "destroy", "preview", "audit"]
 VALUE, FILE = "PULUMI_CONFIG_PASSPHRASE", "PULUMI_CONFIG_PASSPHRASE_FILE"

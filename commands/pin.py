@@ -20,8 +20,8 @@ from blueprint.plan.planner import Plan, plan
 from blueprint.stackfile.inventory import guest_names
 from blueprint.stackfile.loader import load_file
 from commands import stack
+from console.errors import UserError
 from files import atomic, text_file
-from toolchain.progress import UserError
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ from blueprint.stackfile.loader import load_file
 from commands import build_directory, passphrase, stack
 from commands.measure import Cost, measured
 from commands.operation import Operation
+from console.errors import UserError
 from toolchain.engine import Engine
-from toolchain.progress import UserError
 
 STACKS = ("ra100", "prod", "ra500", "ra1000")
 """One stack for each of 100, 300, 500 and 1000 computes."""

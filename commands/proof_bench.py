@@ -17,10 +17,11 @@ from pathlib import Path
 from blueprint.stackfile.loader import load_file
 from commands import stack
 from commands.temporary_rendering import rendered
+from console.errors import UserError
+from console.progress import Reporter, duration
 from proof.prove import Subject, prove
 from proof.simulation import read
 from toolchain import cluster_programs
-from toolchain.progress import Reporter, UserError, duration
 
 CHARTS = "QUORATE_HELM_CHARTS"
 """Environment variable with a directory of Helm charts to compare with, for example OpenStack-Helm's."""

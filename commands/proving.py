@@ -9,16 +9,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from blueprint.stackfile.loader import load_file
+from cluster.api import ApiError, Unreachable
 from commands import build_directory, stack
 from commands.operation import interrupted_by_termination
 from commands.temporary_rendering import rendered
+from console.errors import UserError
+from console.progress import Reporter, duration
 from proof import proof_file as documents
 from proof import report
-from proof.api import ApiError, Unreachable
 from proof.prove import TRIALS, Subject, prove
 from proof.simulation import read
 from toolchain import cluster_programs
-from toolchain.progress import Reporter, UserError, duration
 
 STACKS = {"100": "ra100", "300": "prod", "500": "ra500", "1000": "ra1000"}
 """Name of a sample stack for each reference architecture, by its number of computes."""

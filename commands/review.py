@@ -20,10 +20,10 @@ from commands.base import Base
 from commands.difference import Sides
 from commands.event_pipe import RunSummary
 from commands.operation import interrupted_by_termination
+from console.errors import UserError
 from files import atomic
-from files.quoting import COMMENT, bounded, fenced, in_markdown, printable
+from text.quoting import COMMENT, bounded, fenced, in_markdown, printable
 from toolchain.engine import Engine, installed
-from toolchain.progress import UserError
 
 MARK = "<!-- quorate review of {stack} -->"
 """First line of a stack's section in review.md. By this line, the CI workflow finds its comment to update it."""

@@ -14,13 +14,13 @@ from typing import TextIO
 from commands import run_log
 from commands.event_pipe import RunSummary
 from commands.operation import Operation, Result, Verb
-from console import activity, run_findings
-from console.run_changes import RunChanges
-from console.run_messages import RunMessages
-from console.run_progress import RunProgress
-from files.quoting import printable
+from commands.run import activity, run_findings
+from commands.run.run_changes import RunChanges
+from commands.run.run_messages import RunMessages
+from commands.run.run_progress import RunProgress
+from console.progress import duration
 from policy.engine.events import Event
-from toolchain.progress import duration
+from text.quoting import printable
 
 LAST_LINES = 12
 """Number of lines that are shown of the program's standard error, and of the output of a Pulumi that names no error."""

@@ -11,8 +11,8 @@ from commands import stack
 from components.openstack import configuration
 from components.openstack.config.formats import secret_names, value_text
 from components.openstack.config.layers import Setting, TextFile, WrittenFile
-from suggestion import did_you_mean
-from toolchain.progress import UserError
+from console.errors import UserError
+from text.suggestion import did_you_mean
 
 _WIDTH = 60
 """Column at which the source of a value begins, after the option and its value."""

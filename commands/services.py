@@ -6,11 +6,12 @@ from pathlib import Path
 
 from commands.operation import interrupted_by_termination
 from commands.temporary_rendering import rendered
+from console.errors import UserError
+from console.progress import Reporter
 from proof.manifests import read_manifests
 from proof.services import containers, lab, run
 from proof.services.openstack_trials import Programs
 from toolchain import debian_root, openstack_programs
-from toolchain.progress import Reporter, UserError
 
 
 def prove_services(root: Path, name: str) -> int:

@@ -18,12 +18,12 @@ from typing import Any, cast
 
 import yaml
 
+from cluster.api import ApiError, Unreachable
+from cluster.objects import Object, listed, name
 from commands import build_directory, live_cluster, stack
 from commands.live_cluster import LIVE, LiveCluster
 from components.openstack.config.wiring import ENVIRONMENT
-from proof.api import ApiError, Unreachable
-from proof.objects import Object, listed, name
-from toolchain.progress import UserError
+from console.errors import UserError
 
 LINES = 1000
 """Lines of each container's log. Project figure: about an hour of a busy API at Kolla's log level."""

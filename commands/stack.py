@@ -23,10 +23,10 @@ import yaml
 from blueprint.stackfile.loader import COPIED, COPY, load_file
 from blueprint.stackfile.settings import EXISTING
 from commands import build_directory
+from console.errors import UserError
 from contract import STACK_NAME
 from files import atomic, text_file, yaml_reader
 from toolchain.install import STATE
-from toolchain.progress import UserError
 
 ROOT_SECRET = "quorate:rootSecret"  # noqa: S105 - a key, not a value
 TARGET = "quorate:target"

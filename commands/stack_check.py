@@ -15,8 +15,8 @@ from blueprint.stackfile.loader import load_file
 from blueprint.stackfile.settings import EXISTING, Settings
 from commands import build_directory, stack
 from commands.stack import Stack
-from files.quoting import printable
-from toolchain.progress import UserError
+from console.errors import UserError
+from text.quoting import printable
 from versions.support import ended
 
 LARGEST_VARIABLE = 128 * 1024

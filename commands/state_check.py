@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from commands.stack import Stack, Workspace
-from toolchain.progress import UserError
+from console.errors import UserError
 
 
 def require_sound(stack: Stack, workspace: Workspace) -> None:

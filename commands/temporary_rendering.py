@@ -14,8 +14,8 @@ from pathlib import Path
 
 from commands import build_directory, passphrase, stack
 from commands.operation import Operation
+from console.errors import UserError
 from toolchain.engine import installed
-from toolchain.progress import UserError
 
 
 @contextmanager

@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from blueprint.plan.nodes import Capacity, Node
-from components import documents
-from components.documents import Place, template
 from components.machine import File, Parts, Unit
 from contract import RACK, SERVER, ZONE
+from files import yaml_writer
+from files.yaml_writer import Place, template
 
 CRI_SOCKET = "unix:///run/containerd/containerd.sock"
 KUBERNETES = "/etc/kubernetes"
@@ -47,7 +47,7 @@ def join_file(node: Node) -> File:
 
 def labels(node: Node) -> dict[str, str]:
     """Returns the node's labels, with placeholders for values that differ between the nodes of a machine pool."""
-    places = {SERVER: documents.SERVER, RACK: documents.RACK, ZONE: documents.RACK}
+    places = {SERVER: yaml_writer.SERVER, RACK: yaml_writer.RACK, ZONE: yaml_writer.RACK}
     return {key: places.get(key, value) for key, value in node.labels.items()}
 
 
@@ -85,11 +85,11 @@ def node_registration(node: Node) -> dict[str, Any]:
     """Returns the nodeRegistration of kubeadm's InitConfiguration or JoinConfiguration, which describes the node."""
     pairs = ",".join(f"{key}={value}" for key, value in labels(node).items())
     return {
-        "name": documents.NODE,
+        "name": yaml_writer.NODE,
         "criSocket": CRI_SOCKET,
         "taints": taints(node),
         "kubeletExtraArgs": [
-            {"name": "node-ip", "value": documents.ADDRESS},
+            {"name": "node-ip", "value": yaml_writer.ADDRESS},
             {"name": "node-labels", "value": Place(pairs)},
         ],
     }
@@ -115,8 +115,8 @@ def facts(node: Node) -> dict[str, Any]:
     Proofs, which run without machines, register nodes from this.
     """
     return {
-        "name": documents.NODE,
-        "address": documents.ADDRESS,
+        "name": yaml_writer.NODE,
+        "address": yaml_writer.ADDRESS,
         "capacity": quantities(Capacity(node.machine.cpu, node.machine.memory)),
         "allocatable": quantities(node.allocatable),
         "labels": labels(node),

@@ -1,6 +1,6 @@
 """Templates of machines' files: `${node}`, `${server}`, `${rack}` and `${address}` are replaced by a node's values.
 
-components/documents.py writes placeholders into double-quoted YAML scalars. Characters of a value that could end or
+files/yaml_writer.py writes placeholders into double-quoted YAML scalars. Characters of a value that could end or
 change the scalar are escaped.
 """
 

@@ -1,1 +1,1 @@
-"""What a command shows of a Pulumi run: its progress, its changes, its messages and its findings."""
+"""What every command says and how it ends: errors, progress, exit codes. Standard library only: the set-up uses it."""

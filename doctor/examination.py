@@ -14,7 +14,7 @@ from blueprint.stackfile.inventory import is_made
 from doctor import checks, fleet_checks
 from doctor.checks import Finding
 from doctor.login import LoginError, Reading, read, write_known_hosts
-from files.quoting import first_of
+from text.quoting import first_of
 
 AT_ONCE = 64
 """Machines examined at the same time. Project figure: 1000 machines take seconds to minutes."""

@@ -16,7 +16,7 @@ from pathlib import Path
 from blueprint.stackfile.inventory import Machine
 from blueprint.stackfile.settings import Ssh
 from doctor.facts import Facts, IncompleteError, parse
-from ssh_options import options
+from formats.ssh_options import options
 
 PROBE = Path(__file__).with_name("probe.sh")
 LIMIT = 60

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from files.quoting import first_of
+from text.quoting import first_of
 
 
 def join_names(names: Collection[str], most: int = 5) -> str:

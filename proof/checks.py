@@ -11,10 +11,10 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from contract import DEDICATED, POOL, SERVER
-from files.quoting import first_of
 from proof.cluster import SYSTEM_NAMESPACES, Cluster, Node, Pod
 from proof.expected import ExpectedRow, ExpectedState
 from proof.violations import Finding
+from text.quoting import first_of
 
 Check = Callable[[ExpectedState, Cluster], Iterator[Finding]]
 

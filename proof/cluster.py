@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from cluster.api import Api
+from cluster.cache import PATHS, WORKLOADS, ObjectCache
+from cluster.objects import Object, at, holds, listed, mapping, name, number, text, texts, words
 from contract import COMPANION_OF, DEDICATED, POOL, ROW, SERVER
-from proof.api import Api
-from proof.cache import PATHS, WORKLOADS, ObjectCache
-from proof.objects import Object, at, holds, listed, mapping, name, number, text, texts, words
 
 CONTROL_PLANE = "node-role.kubernetes.io/control-plane"
 SYSTEM_NAMESPACES = ("kube-system", "calico-system", "calico-apiserver", "tigera-operator", "kube-node-lease")

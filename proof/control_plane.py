@@ -16,11 +16,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from proof.api import Api, Unreachable
-from proof.kubeconfig import read_kubeconfig
+from cluster.api import Api, Unreachable
+from cluster.kubeconfig import read_kubeconfig
+from console.errors import UserError
 from proof.processes import Processes
 from proof.scratch import scratch
-from toolchain.progress import UserError
 
 STAGES = Path(__file__).parent / "stages"
 PROGRAMS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubeadm", "kwok")

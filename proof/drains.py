@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from proof.api import STRATEGIC
+from cluster.api import STRATEGIC
 from proof.cluster import Pod
 from proof.simulation import Progress, SimulatedCluster
 from proof.violations import Finding

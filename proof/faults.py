@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from blueprint.plan.quorum_limits import majority
+from cluster.api import STRATEGIC, ApiError
+from cluster.objects import listed
 from proof import simulated_nodes
-from proof.api import STRATEGIC, ApiError
 from proof.cluster import Node, Pod
 from proof.expected import ExpectedRow, failures_tolerated
-from proof.objects import listed
 from proof.simulation import Progress, SimulatedCluster
 from proof.violations import Finding
 

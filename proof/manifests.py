@@ -11,9 +11,9 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import groupby
 from pathlib import Path
 
+from cluster.api import Api
+from cluster.objects import Object, listed
 from files import yaml_reader
-from proof.api import Api
-from proof.objects import Object, listed
 from proof.violations import Finding
 
 FOLDERS = ("manifests/0-crd", "secrets/manifests/0-crd", "manifests/1-manifest", "secrets/manifests/1-manifest")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from files.quoting import in_markdown
+from text.quoting import in_markdown
 
 Document = dict[str, Any]
 

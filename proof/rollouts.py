@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 
-from proof.api import STRATEGIC
-from proof.cache import PATHS, WORKLOADS
+from cluster.api import STRATEGIC
+from cluster.cache import PATHS, WORKLOADS
+from cluster.objects import Object, listed, name
 from proof.cluster import Pod, Workload, pod_of
-from proof.objects import Object, listed, name
 from proof.simulation import Progress, SimulatedCluster
 from proof.violations import Finding
 

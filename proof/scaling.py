@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from blueprint.plan import planner
 from blueprint.problems import InvalidStackError
 from blueprint.stackfile.settings import Override, Settings
-from proof.api import MERGE
-from proof.cache import PATHS, WORKLOADS
+from cluster.api import MERGE
+from cluster.cache import PATHS, WORKLOADS
+from cluster.objects import name
 from proof.cluster import Workload
 from proof.expected import ExpectedRow
-from proof.objects import name
 from proof.simulation import Progress, SimulatedCluster
 from proof.violations import Finding
 

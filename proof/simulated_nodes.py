@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
+from cluster.api import STRATEGIC, Api, ApiError, Unreachable, error_of
+from cluster.objects import Object, listed, texts
 from files import yaml_reader
-from kubernetes_quantity import parse
-from proof.api import STRATEGIC, Api, ApiError, Unreachable, error_of
-from proof.objects import Object, listed, texts
+from formats.kubernetes_quantity import parse
 from proof.violations import Finding
 
 NODE = "root/etc/quorate/node.yaml"

@@ -12,10 +12,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from cluster.api import MERGE, Api
+from cluster.cache import WORKLOADS, ObjectCache, object_cache
+from cluster.objects import Object, at, number, text
 from proof import manifests
 from proof import simulated_nodes as machine_files
-from proof.api import MERGE, Api
-from proof.cache import WORKLOADS, ObjectCache, object_cache
 from proof.cluster import (
     Cluster,
     Node,
@@ -30,7 +31,6 @@ from proof.cluster import (
 )
 from proof.control_plane import ControlPlane, control_plane
 from proof.expected import ExpectedRow, ExpectedState
-from proof.objects import Object, at, number, text
 from proof.simulated_nodes import Machine
 from proof.termination import terminate_pods
 from proof.violations import Finding

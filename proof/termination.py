@@ -11,10 +11,10 @@ from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 
-from proof.api import Api, ApiError, Unreachable
-from proof.cache import ObjectCache
+from cluster.api import Api, ApiError, Unreachable
+from cluster.cache import ObjectCache
+from cluster.objects import Object
 from proof.cluster import Pod, pod_of
-from proof.objects import Object
 
 WORKERS = 8
 

@@ -12,10 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from console.errors import UserError
+from console.progress import Reporter
 from proof.services import lab
 from proof.services.lab import Lab, Machine
 from toolchain import debian_root
-from toolchain.progress import Reporter, UserError
 
 HOST_KEY = "/etc/ssh/ssh_host_ed25519_key"
 

@@ -14,7 +14,9 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from toolchain.progress import ProgramError, Reporter, UserError, run
+from console.errors import UserError
+from console.programs import ProgramError, run
+from console.progress import Reporter
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 APT_LIMIT, DOWNLOAD_LIMIT = 900, 300  # seconds

@@ -14,12 +14,14 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from console.errors import UserError
+from console.exit_codes import exit_code
+from console.programs import ProgramError, run
+from console.progress import Reporter
 from toolchain import checksums
 from toolchain.engine import Unfinished, cache_directory, finish
-from toolchain.entry_point import exit_code
 from toolchain.go_build import Go, build_error, ensure_go, go_environment, version_of
 from toolchain.install import ROOT, VENV, alone
-from toolchain.progress import ProgramError, Reporter, UserError, run
 
 MODULES = ROOT / "toolchain" / "cluster"
 GO_LOCK = ROOT / "toolchain" / "engine" / "go.lock"

@@ -18,11 +18,13 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from console.errors import UserError
+from console.exit_codes import exit_code
+from console.programs import ProgramError, run
+from console.progress import Reporter
 from toolchain import checksums
 from toolchain.engine import Unfinished, cache_directory, finish
-from toolchain.entry_point import exit_code
 from toolchain.install import alone
-from toolchain.progress import ProgramError, Reporter, UserError, run
 
 SUITE = "trixie"
 """The Debian release of a root: Debian 13, the base of Kolla's images for 2026.1."""

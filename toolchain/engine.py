@@ -14,8 +14,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
 
+from console.errors import UserError
 from toolchain import checksums
-from toolchain.progress import UserError
 
 COMMAND_LAUNCHER = """\
 #!/bin/sh

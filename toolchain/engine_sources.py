@@ -14,10 +14,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from console.errors import UserError
+from console.programs import ProgramError, run
+from console.progress import Reporter
 from toolchain import checksums, go_build, plugins, release
 from toolchain.engine import Engine, Source, Unfinished, finish
 from toolchain.environment import locked_version
-from toolchain.progress import ProgramError, Reporter, UserError, run
 
 PLUGINS = ("kubernetes", "command")
 """Plugins that an engine needs. A build has a stand-in for the second; libvirt_provider.py installs libvirt's."""

@@ -15,7 +15,9 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
-from toolchain.progress import ProgramError, Reporter, UserError, run
+from console.errors import UserError
+from console.programs import ProgramError, run
+from console.progress import Reporter
 
 STAMP = "quorate-environment.json"
 HOOK = "quorate-engine.sh"

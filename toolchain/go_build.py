@@ -16,9 +16,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from console.errors import UserError
+from console.programs import ProgramError, run
+from console.progress import Reporter
 from toolchain import checksums
 from toolchain.environment import pip_error, pip_install
-from toolchain.progress import ProgramError, Reporter, UserError, run
 
 MODULES = ("kubernetes", "pulumi")
 PKG = "github.com/pulumi/pulumi/pkg/v3"

@@ -17,12 +17,13 @@ from pathlib import Path
 from types import FrameType
 from typing import cast, get_args
 
+from console.errors import UserError
+from console.exit_codes import exit_code
+from console.progress import Reporter, duration
+from console.system_errors import explain
 from toolchain import checksums, engine, engine_sources, environment
 from toolchain.engine import Engine, Source
 from toolchain.engine_sources import Wanted
-from toolchain.entry_point import exit_code
-from toolchain.progress import Reporter, UserError, duration
-from toolchain.system_errors import explain
 
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"

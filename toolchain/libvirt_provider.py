@@ -13,12 +13,14 @@ import shutil
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from console.errors import UserError
+from console.programs import ProgramError
+from console.progress import Reporter
 from toolchain import checksums, plugins, release
 from toolchain.engine import Engine, Unfinished, cache_directory, finish
 from toolchain.environment import locked_version
 from toolchain.go_build import Build, Go, ensure_go, install_provider, version_of
 from toolchain.install import LOCK, ROOT, VENV, alone
-from toolchain.progress import ProgramError, Reporter, UserError
 
 NAME = "libvirt"
 MODULE = ROOT / "toolchain" / "engine" / NAME

@@ -13,11 +13,13 @@ import re
 import sys
 from pathlib import Path
 
+from console.errors import UserError
+from console.exit_codes import exit_code
+from console.programs import ProgramError, run
+from console.progress import Reporter
 from toolchain.engine import cache_directory
-from toolchain.entry_point import exit_code
 from toolchain.environment import locked_version, pip_error, pip_install
 from toolchain.install import ROOT, alone
-from toolchain.progress import ProgramError, Reporter, UserError, run
 
 LOCKS = ROOT / "toolchain" / "openstack"
 INSTALLER = LOCKS / "uv.lock"

@@ -14,10 +14,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, TypedDict
 
-from toolchain.entry_point import exit_code
+from console.errors import UserError
+from console.exit_codes import exit_code
+from console.progress import Reporter
 from toolchain.install import ROOT
 from toolchain.openstack_programs import ensure, releases
-from toolchain.progress import Reporter, UserError
 
 LISTS = ROOT / "blueprint" / "openstack" / "options"
 PROGRAM = ROOT / "toolchain" / "openstack" / "list_options.py"

@@ -9,9 +9,10 @@ import os
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from console.programs import ProgramError, run
+from console.progress import Reporter
 from toolchain import release
 from toolchain.go_build import install_provider
-from toolchain.progress import ProgramError, Reporter, run
 
 OVERRIDES = "PULUMI_PLUGIN_DOWNLOAD_URL_OVERRIDES"
 """Pulumi's own setting for mirrors of plugins."""

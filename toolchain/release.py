@@ -21,7 +21,8 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import urlopen
 
-from toolchain.progress import Reporter, UserError
+from console.errors import UserError
+from console.progress import Reporter
 
 SITE = "https://get.pulumi.com/releases"
 """Pulumi's download site: archives of engines are in its folder sdk/, those of plugins in plugins/."""

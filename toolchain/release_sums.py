@@ -13,11 +13,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
+from console.errors import UserError
+from console.exit_codes import exit_code
+from console.progress import Reporter
 from toolchain.engine_sources import Wanted
-from toolchain.entry_point import exit_code
 from toolchain.environment import locked_version
 from toolchain.install import wanted
-from toolchain.progress import Reporter, UserError
 from toolchain.release import PLATFORMS, read_sums
 
 

@@ -15,11 +15,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from console.errors import UserError
+from console.programs import ProgramError, run
+from console.progress import Reporter
 from toolchain import checksums
 from toolchain.engine import Unfinished, cache_directory, finish
 from toolchain.go_build import Go, build_error, ensure_go, go_environment, version_of
 from toolchain.install import ROOT, VENV, alone
-from toolchain.progress import ProgramError, Reporter, UserError, run
 
 MODULE = ROOT / "toolchain" / "actionlint"
 PACKAGE = "github.com/rhysd/actionlint/cmd/actionlint"

@@ -16,7 +16,7 @@ from pydantic_core import ErrorDetails
 from blueprint.architecture.model import Architecture, Row
 from blueprint.model_errors import expected
 from blueprint.problems import Problem, shown
-from suggestion import did_you_mean
+from text.suggestion import did_you_mean
 
 COMMON_POOLS = ("controller", "monitoring", "compute", "storage")
 """Pools that are not dedicated to one service: spare controllers, monitoring, compute and storage nodes."""

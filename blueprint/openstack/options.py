@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from blueprint.problems import Problem, quoted, shown
-from suggestion import did_you_mean
+from text.suggestion import did_you_mean
 
 Kind = Literal["string", "integer", "float", "boolean", "port", "list", "dict", "multi"]
 Scalar = str | int | float | bool

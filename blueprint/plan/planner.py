@@ -29,7 +29,7 @@ from blueprint.stackfile.server_checks import FEATURE
 from blueprint.stackfile.settings import Settings
 from contract import COMPUTE_POOL, CONTROLLER_POOL, ETCD_ROLE, MASTER_POOL, STORAGE_POOL
 from files import atomic
-from suggestion import did_you_mean
+from text.suggestion import did_you_mean
 
 VERSION = 2
 """Version of plan.json, raised with every change of its format that a reader of the old format would misread."""

@@ -11,7 +11,7 @@ from blueprint.plan.nodes import Node
 from blueprint.problems import Problem, quoted
 from blueprint.stackfile.checks import CONFIG_LIMIT
 from blueprint.stackfile.settings import Settings
-from suggestion import did_you_mean
+from text.suggestion import did_you_mean
 
 
 def problems(settings: Settings, running: Sequence[ServicePlan], nodes: Sequence[Node]) -> Iterator[Problem]:

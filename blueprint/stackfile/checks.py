@@ -14,8 +14,8 @@ from blueprint.problems import Problem
 from blueprint.releases import DISTRO_VERSIONS, KUBERNETES_MINORS
 from blueprint.stackfile import cloud_content, further_clusters, physical_networks, secret_versions, ssh, virt
 from blueprint.stackfile.settings import EXISTING, KUBERNETES, Options, Override, Settings
-from suggestion import did_you_mean
-from waiver_limits import refusals, today
+from formats.waiver_limits import refusals, today
+from text.suggestion import did_you_mean
 
 CONFIG_LIMIT = 1024 * 1024
 """Maximum size of a ConfigMap's data in bytes (Kubernetes documentation, ConfigMaps)."""

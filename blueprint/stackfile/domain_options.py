@@ -14,7 +14,7 @@ from blueprint.problems import Problem
 from blueprint.stackfile.servers import Server, VirtualMachine
 from blueprint.stackfile.settings import EXISTING, Settings
 from blueprint.stackfile.virt import OWN_KERNEL, Numa
-from suggestion import closest
+from text.suggestion import closest
 
 _KEYS = {"hugePages": "huge_pages", "numa": "numa", "bridges": "bridges", "template": "template"}
 """The keys, and the names of their fields."""

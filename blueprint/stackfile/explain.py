@@ -16,7 +16,7 @@ from blueprint.stackfile.reader import NAMESPACE
 from blueprint.stackfile.settings import KUBERNETES_VERSION, Settings
 from blueprint.stackfile.values import INTERFACE
 from blueprint.stackfile.virt import CPUS
-from suggestion import closest, did_you_mean, look_alike
+from text.suggestion import closest, did_you_mean, look_alike
 
 _PATTERNS = {
     r"^20[0-9][0-9]\.[12]$": 'an OpenStack release such as "2026.1"',

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from blueprint.openstack import options
 from blueprint.problems import Problem
 from blueprint.stackfile.settings import Override, Settings
-from suggestion import did_you_mean
+from text.suggestion import did_you_mean
 
 
 @dataclass(frozen=True, kw_only=True)

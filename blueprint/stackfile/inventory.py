@@ -22,7 +22,7 @@ from blueprint.stackfile import addresses, server_checks
 from blueprint.stackfile.servers import Disk, Hypervisor, Server, VirtualMachine
 from blueprint.stackfile.settings import EXISTING, Settings
 from blueprint.stackfile.ssh import HOST_KEY_ADVICE, host_keys
-from files.quoting import first_of
+from text.quoting import first_of
 
 MOST_MACHINES = 20_000
 """Maximum number of servers and virtual machines of a stack: twice the compute nodes that `make bench` measures."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from blueprint.patterns import expand
 from blueprint.problems import Problem
 from blueprint.stackfile.settings import Settings
-from suggestion import did_you_mean
+from text.suggestion import did_you_mean
 
 KEY = "quorate:networks.physical"
 _VLAN_IDS = range(1, 4095)

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-import clear_text
 from blueprint import yaml_file
 from blueprint.problems import InvalidStackError, Problem
+from text import clear_text
 
 NAMESPACE = "quorate"
 _PREFIX = f"{NAMESPACE}:"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from blueprint.openstack.secret_names import ACCOUNTS, CACHE_KEYS, FIXED
 from blueprint.problems import Problem
 from blueprint.stackfile.settings import SecretVersion
-from suggestion import did_you_mean
+from text.suggestion import did_you_mean
 
 
 def problems(versions: Mapping[str, SecretVersion]) -> Iterator[Problem]:

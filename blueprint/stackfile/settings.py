@@ -31,7 +31,7 @@ from blueprint.stackfile.values import (
     Strict,
 )
 from blueprint.stackfile.virt import Virt
-from waiver import Waiver
+from formats.waiver import Waiver
 
 KUBERNETES = "1.37.2"
 """The version of Kubernetes that Quorate's tests run."""

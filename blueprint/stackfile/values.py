@@ -16,9 +16,9 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
-import image_reference
 from blueprint.patterns import check_name, expand
 from blueprint.problems import quoted, shown
+from formats import image_reference
 
 ERROR = "quorate"
 """The pydantic error type of Quorate's own errors, whose text is the complete message for the user."""

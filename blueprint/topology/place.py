@@ -16,8 +16,8 @@ from itertools import chain, islice
 from blueprint.topology.definitions import catalogue
 from blueprint.topology.shapes import Finding, Placement, ServicePlacement, Topology
 from blueprint.topology.validate import judge
-from files.quoting import first_of
-from suggestion import did_you_mean
+from text.quoting import first_of
+from text.suggestion import did_you_mean
 
 NAMED = 6
 """Names of nodes in a message."""

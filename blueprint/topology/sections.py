@@ -17,7 +17,7 @@ from blueprint.topology.definitions import catalogue
 from blueprint.topology.document import Section, as_section, merged, read_document
 from blueprint.topology.node_pattern import MOST_WAYS, PatternError, compiled
 from blueprint.topology.shapes import Finding, NamedService, NodeKey, Topology, TopologyError
-from suggestion import closest, did_you_mean
+from text.suggestion import closest, did_you_mean
 
 _PLACING = ("nodes", "roles", "replicas", "services")
 

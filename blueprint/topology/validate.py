@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from blueprint.topology.definitions import Catalogue, catalogue
 from blueprint.topology.document import as_section
 from blueprint.topology.shapes import Finding, Placement, ServicePlacement, Topology
-from suggestion import did_you_mean
+from text.suggestion import did_you_mean
 
 _Services = Mapping[str, ServicePlacement]
 _CLUSTER_SIZE = 3

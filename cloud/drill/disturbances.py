@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from cloud import client, masters, power
 from cloud.drill import workloads
 from cloud.lab_machines import Lab, Machine
-from toolchain.progress import UserError
+from console.errors import UserError
 
 Say = Callable[[str], None]
 Wait = Callable[[], Sequence[str]]

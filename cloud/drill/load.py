@@ -15,7 +15,7 @@ from typing import Self
 
 from cloud import client, network
 from cloud.drill.result import Event
-from toolchain.progress import UserError
+from console.errors import UserError
 
 STARTING = 180.0
 """Seconds within which a process must report something. Project figure: on a busy host, a client's first login to

@@ -15,8 +15,8 @@ from cloud.drill.disturbances import Disturbance
 from cloud.drill.readiness import Readiness
 from cloud.drill.result import Drill, Event
 from cloud.lab_machines import Lab
+from cluster.objects import name
 from files import atomic
-from proof.objects import name
 
 ETCD = "etcd"
 KUBERNETES = "ConfigMaps in Kubernetes"

@@ -21,9 +21,9 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import contract
-from proof.api import Api, ApiError, Unreachable
-from proof.kubeconfig import read_kubeconfig
-from proof.objects import Object, holds, name, text, texts
+from cluster.api import Api, ApiError, Unreachable
+from cluster.kubeconfig import read_kubeconfig
+from cluster.objects import Object, holds, name, text, texts
 
 PERIOD = 1.0
 """Seconds between two requests to an API."""

@@ -11,8 +11,8 @@ from cloud import bring_up, masters
 from cloud.drill import load, observer, workloads
 from cloud.drill.result import Event
 from cloud.lab_machines import Lab
-from proof.objects import Object, listed, name, text
-from toolchain.progress import UserError
+from cluster.objects import Object, listed, name, text
+from console.errors import UserError
 
 LIMIT = 1200.0
 """Seconds within which everything must be ready again. Project figure: a cold start of all machines of `dev` on two

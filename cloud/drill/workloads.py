@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import contract
 from cloud import client, masters
 from cloud.lab_machines import Lab
-from proof.objects import Object, listed, name, number, text, texts
+from cluster.objects import Object, listed, name, number, text, texts
 
 HTTP_PORTS = ("api", "http", "vnc")
 """Names of the Services' ports that clients of OpenStack use."""

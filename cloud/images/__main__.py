@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 from cloud.images.prepare import prepare
 from cloud.images.recipe import catalogue
-from toolchain.entry_point import exit_code
-from toolchain.progress import Reporter, UserError
+from console.errors import UserError
+from console.exit_codes import exit_code
+from console.progress import Reporter
 
 
 def main(names: Sequence[str]) -> int:

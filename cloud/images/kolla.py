@@ -14,9 +14,11 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
+from console.errors import UserError
+from console.programs import ProgramError, run
+from console.progress import Reporter
 from toolchain.engine import Unfinished, cache_directory, finish
 from toolchain.environment import pip_error
-from toolchain.progress import ProgramError, Reporter, UserError, run
 
 LOCK = Path(__file__).parent / "kolla.lock"
 _USERS = "kolla/common/users.py"

@@ -21,9 +21,11 @@ from pathlib import Path
 from cloud.images import archive, kolla, script
 from cloud.images.archive import Layer
 from cloud.images.recipe import Catalogue, Recipe, digest, read_own
+from console.errors import UserError
+from console.programs import ProgramError, run
+from console.progress import Reporter
 from toolchain import checksums, debian_root
 from toolchain.engine import Unfinished, finish
-from toolchain.progress import ProgramError, Reporter, UserError, run
 
 OVERLAY = Path(__file__).parent / "layer.sh"
 _TREE, _BLOB, _RECORD = "tree", "layer.tar.gz", "layer.json"

@@ -13,9 +13,10 @@ from cloud.images import archive, kolla
 from cloud.images.archive import Image
 from cloud.images.layers import Builder
 from cloud.images.recipe import Catalogue, catalogue
+from console.errors import UserError
+from console.progress import Reporter
 from toolchain.engine import cache_directory
 from toolchain.install import alone
-from toolchain.progress import Reporter, UserError
 
 SPACE = 8 * 2**30
 """Bytes of disk that all layers with their trees and the archive need, with some to spare."""

@@ -17,7 +17,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 from files.yaml_reader import YamlError, read
-from image_reference import parse
+from formats.image_reference import parse
 
 FILE = Path(__file__).parent / "recipes.yaml"
 OWN_FILES = Path(__file__).parent / "files"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from blueprint.plan.nodes import Node
-from components.documents import literal, template
 from components.k8s_master.versions import NGINX_IMAGE
 from components.kubelet import KUBERNETES
 from components.machine import File, Parts, Step
 from contract import API_PORT
+from files.yaml_writer import literal, template
 
 TIMEOUT = "10m"
 """nginx's proxy_timeout. With nginx's default, watches were interrupted so often that the API servers used ten times

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from components.documents import template
 from components.kubelet import KUBERNETES
 from components.machine import File
+from files.yaml_writer import template
 
 _PATH = f"{KUBERNETES}/audit-policy.yaml"
 _LOGS = "/var/log/kubernetes"

@@ -15,13 +15,13 @@ from typing import Any
 
 from blueprint.plan.nodes import Node
 from blueprint.plan.planner import Plan
-from components.documents import template
 from components.k8s_master import cluster_objects
 from components.k8s_master.cluster_objects import INITIALISE, KUBECTL
 from components.k8s_master.versions import large
 from components.kubelet import KUBERNETES
 from components.machine import File, Parts, Step
 from contract import HOSTNAME, REFLECTOR
+from files.yaml_writer import template
 
 DIRECTORY = f"{KUBERNETES}/calico"
 DATASTORE = "kubernetes"

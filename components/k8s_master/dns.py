@@ -11,12 +11,12 @@ from typing import Any
 
 from blueprint.plan.nodes import Node
 from blueprint.plan.planner import Plan
-from components.documents import template
 from components.k8s_master import cluster_objects
 from components.k8s_master.versions import large
 from components.kubelet import KUBERNETES
 from components.machine import File, Parts
 from contract import SERVER
+from files.yaml_writer import template
 
 FILE = f"{KUBERNETES}/dns/coredns.yaml"
 KUBEADM_REPLICAS = 2

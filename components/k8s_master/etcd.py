@@ -12,10 +12,10 @@ from pathlib import Path
 
 import contract
 from blueprint.plan.nodes import Node
-from components.documents import literal
 from components.k8s_master import pki
 from components.k8s_master.pki import Pki
 from components.machine import File, Parts, Quorum, Step, Unit
+from files.yaml_writer import literal
 
 CLIENT_PORT, PEER_PORT = 2379, 2380
 TOKEN = "quorate"  # noqa: S105 - names the cluster, guards nothing

@@ -11,13 +11,13 @@ from typing import Any
 from blueprint.plan.nodes import Node
 from blueprint.plan.planner import Plan
 from components import joining
-from components.documents import template
 from components.k8s_master import cluster_objects, etcd
 from components.k8s_master.cluster_objects import INITIALISE, KUBECTL
 from components.k8s_master.versions import kubernetes
 from components.kubelet import CONFIGURATION, KUBERNETES
 from components.machine import File, Parts, Step
 from contract import API_PORT
+from files.yaml_writer import template
 
 LEAVING = f"{KUBERNETES}/leaving.yaml"
 SPARED = 60

@@ -14,8 +14,7 @@ from typing import Any
 
 from blueprint.plan.nodes import Node
 from blueprint.plan.planner import Plan
-from components import documents, joining, kubelet
-from components.documents import template
+from components import joining, kubelet
 from components.k8s_master import audit, etcd, external_etcd, node_dns, node_loss, pki
 from components.k8s_master.cluster_objects import INITIALISE
 from components.k8s_master.pki import Pki
@@ -23,6 +22,8 @@ from components.k8s_master.versions import kubernetes, large
 from components.kubelet import CONFIGURATION, KUBEADM, PATCHES
 from components.machine import File, Parts, Step
 from contract import API_PORT
+from files import yaml_writer
+from files.yaml_writer import template
 
 ENDPOINT = f"127.0.0.1:{API_PORT}"
 """Address at which every machine reaches the API: its own API server on a master, the local proxy on a worker (source
@@ -192,7 +193,7 @@ def _kubelet_configuration(plan: Plan) -> dict[str, Any]:
 
 
 def _endpoint() -> dict[str, Any]:
-    return {"advertiseAddress": documents.ADDRESS, "bindPort": API_PORT}
+    return {"advertiseAddress": yaml_writer.ADDRESS, "bindPort": API_PORT}
 
 
 def _program(plan: Plan, arguments: dict[str, str]) -> dict[str, Any]:

@@ -16,12 +16,12 @@ from typing import Any
 import contract
 from blueprint.plan.nodes import Node
 from blueprint.plan.planner import Plan
-from components.documents import literal, template
 from components.k8s_master import cluster_objects, node_loss
 from components.k8s_master.versions import COREDNS_IMAGE
 from components.kubelet import KUBERNETES
 from components.machine import File, Parts, Step, Unit
 from contract import API_PORT, DNS_SERVICE, NODE_DNS
+from files.yaml_writer import literal, template
 
 NAME = "node-dns"
 FILE = f"{KUBERNETES}/dns/{NAME}.yaml"

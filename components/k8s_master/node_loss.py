@@ -13,9 +13,9 @@ from __future__ import annotations
 from typing import Any
 
 from blueprint.plan.planner import Plan
-from components.documents import literal
 from components.k8s_master.versions import large
 from components.machine import File, Parts, Unit
+from files.yaml_writer import literal
 
 LEASE = 20
 """Seconds that a node's Lease lasts; kubelet renews it after a quarter of that. Kubernetes' default: 40. Project

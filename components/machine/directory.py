@@ -17,8 +17,8 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
-from components.documents import literal
 from components.machine.parts import Parts, Quorum, Step
+from files.yaml_writer import literal
 
 NONE = "-"
 

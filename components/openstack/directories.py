@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from blueprint.plan.nodes import Node
 from blueprint.plan.planner import Plan
-from components.documents import literal
 from components.machine import File, Parts, Step
 from components.openstack import data
+from files.yaml_writer import literal
 
 TMPFILES = "/etc/tmpfiles.d/quorate.conf"
 

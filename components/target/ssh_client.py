@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Mapping
 
 from blueprint.stackfile.settings import Ssh
-from ssh_options import options
+from formats.ssh_options import options
 
 
 def words(address: str, ssh: Ssh, known_hosts: str) -> list[str]:

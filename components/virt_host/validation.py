@@ -14,7 +14,7 @@ from blueprint.plan.nodes import Node
 from components.virt_host import domain_elements
 from components.virt_host.domain import DOMAIN, files
 from files import text_file
-from files.quoting import single_line
+from text.quoting import single_line
 
 PROGRAM = "virt-xml-validate"
 _LIMIT = 60

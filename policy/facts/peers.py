@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-import image_reference
+from formats import image_reference
 from policy.facts.kubernetes.configuration import written
 from policy.facts.kubernetes.workload import REPLICATED, Workload
 from policy.facts.properties import NotKnown

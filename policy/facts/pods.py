@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-import image_reference
+from formats import image_reference
 from policy.facts.kubernetes.node import MACHINE_TYPES
 from policy.facts.kubernetes.workload import Workload
 from policy.facts.programs import kind_of

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
-import image_reference
+from formats import image_reference
 
 
 class Quorum(StrEnum):

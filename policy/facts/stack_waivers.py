@@ -12,8 +12,8 @@ from dataclasses import replace
 from datetime import date, timedelta
 from fnmatch import fnmatchcase
 
+from formats.waiver_limits import Refusal, refusals, today
 from policy.findings import Finding, Severity, Verdict, Waiver, resource_name
-from waiver_limits import Refusal, refusals, today
 
 KEY = "quorate:waivers"
 
@@ -134,7 +134,7 @@ def read(text: str | None, rules: Mapping[str, Severity]) -> Waivers:
         return Waivers(on=today(), rules=rules)
     from pydantic import TypeAdapter, ValidationError  # noqa: PLC0415 - only where a stack has waivers
 
-    from waiver import Waiver as Written  # noqa: PLC0415
+    from formats.waiver import Waiver as Written  # noqa: PLC0415
 
     try:
         written = TypeAdapter(tuple[Written, ...]).validate_json(text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from image_reference import parse
+from formats.image_reference import parse
 from policy.facts.components import Etcd
 from policy.facts.kubernetes.workload import Workload
 from policy.facts.machine import Machine

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
-from image_reference import parse
+from formats.image_reference import parse
 from policy.facts.components import Cloud
 from policy.facts.pods import POD_TYPES, Pods, pods
 from policy.facts.stack import Facts

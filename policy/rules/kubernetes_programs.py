@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from image_reference import parse
+from formats.image_reference import parse
 from policy.facts.kubernetes.configuration import command_line
 from policy.facts.machine import Machine
 from policy.facts.pods import POD_TYPES, Pods, pods

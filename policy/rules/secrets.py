@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-import clear_text
 from policy.facts.host_commands import LOCAL, REMOTE, WORDS
 from policy.facts.kubernetes.node import is_machine
 from policy.facts.kubernetes.workload import kubernetes_kind
@@ -17,6 +16,7 @@ from policy.facts.stack import Facts
 from policy.findings import Severity
 from policy.rule import Problem, Source, rule
 from policy.wording import join_names
+from text import clear_text
 
 
 @dataclass(frozen=True)

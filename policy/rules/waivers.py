@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from formats.waiver_limits import LEAST_LITERAL, LONGEST_TERM
 from policy.facts.resource import Resource
 from policy.facts.stack import Facts
 from policy.facts.stack_waivers import KEY
 from policy.findings import Severity, Waiver
 from policy.rule import ADVISORY, Problem, Source, rule
-from suggestion import did_you_mean
-from waiver_limits import LEAST_LITERAL, LONGEST_TERM
+from text.suggestion import did_you_mean
 
 _NONE = "the stack file has no waiver"
 _PROJECT = Source("project", "Waivers", 1)

@@ -16,7 +16,7 @@ from cloud.drill import disturbances, drill_report, load, observer, readiness, r
 from cloud.drill.result import Drill, Event, Members, Silence, Writes
 from cloud.drill.workloads import Workload
 from cloud.lab_machines import Lab
-from toolchain.progress import UserError
+from console.errors import UserError
 
 
 def answer(moment: float, reason: str | None = None, api: str = "keystone") -> Event:

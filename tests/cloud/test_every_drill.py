@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from commands import drill
+from console.progress import Reporter
 from tests.machines import by_hand
 from tests.machines.small_lab import SmallLab, release, small_lab
-from toolchain.progress import Reporter
 
 pytestmark = [pytest.mark.alone, pytest.mark.heavy]
 

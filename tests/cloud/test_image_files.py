@@ -14,9 +14,9 @@ import pytest
 
 from cloud.images import kolla, layers
 from cloud.images.recipe import OWN_FILES
+from console.errors import UserError
 from tests.services.stack import documents
 from tests.unit.test_machine_scripts import shellcheck
-from toolchain.progress import UserError
 
 USERS = """\
 # A comment.

@@ -12,9 +12,10 @@ from cloud.images import kolla, prepare
 from cloud.images.kolla import Kolla
 from cloud.images.layers import Builder
 from cloud.images.recipe import parse_catalogue
+from console.errors import UserError
+from console.progress import Reporter
 from tests.fakes import script
 from toolchain import debian_root
-from toolchain.progress import Reporter, UserError
 
 RECIPES = """\
 repository: quay.io/openstack.kolla

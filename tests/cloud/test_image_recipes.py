@@ -10,9 +10,9 @@ import pytest
 from cloud.images import script
 from cloud.images.prepare import by_recipe
 from cloud.images.recipe import OWN_FILES, Catalogue, Recipe, RecipeError, catalogue, parse_catalogue
+from console.errors import UserError
 from tests.services.stack import documents
 from tests.stacks import ROOT
-from toolchain.progress import UserError
 
 SMALL = """\
 repository: quay.io/openstack.kolla

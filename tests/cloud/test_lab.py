@@ -16,8 +16,9 @@ from cloud import bring_up, power
 from cloud import lab_machines as labs
 from cloud.drill import disturbances
 from cloud.lab_machines import Lab, lab_of
+from console.errors import UserError
+from console.progress import Reporter
 from tests.stacks import STACKS, parsed
-from toolchain.progress import Reporter, UserError
 
 
 @pytest.fixture(scope="module")

@@ -14,8 +14,8 @@ from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
 from cloud import nspawn
 from cloud.lab_machines import Machine, lab_of
+from console.errors import UserError
 from tests.stacks import STACKS
-from toolchain.progress import UserError
 
 SLOW_AT_FIRST = """\
 #!/bin/sh

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable
 from dataclasses import replace
 
-from proof.objects import Object
+from cluster.objects import Object
 from proof.simulated_nodes import Machine
 from proof.simulation import Rendered
 

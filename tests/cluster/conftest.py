@@ -11,13 +11,13 @@ import pytest
 
 from blueprint.stackfile.loader import load_file
 from commands.temporary_rendering import rendered
+from console.progress import Reporter
 from proof.expected import expected_state
 from proof.prove import Subject
 from proof.simulation import Rendered, SimulatedCluster, read, simulated_cluster
 from tests.stacks import ROOT, SOURCES, full_size, write
 from toolchain import cluster_programs
 from toolchain.engine import MANIFEST, Engine
-from toolchain.progress import Reporter
 
 StartCluster = Callable[[Rendered], AbstractContextManager[SimulatedCluster]]
 

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from console.errors import UserError
 from proof.control_plane import control_plane
 from proof.processes import Processes
 from proof.scratch import PREFIX, scratch, sweep
 from tests.stacks import ROOT
 from toolchain.process_identity import is_alive
-from toolchain.progress import UserError
 
 OWNER = """
 import signal, sys, time

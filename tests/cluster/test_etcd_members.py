@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from console.progress import Reporter
 from tests.cluster.etcd_machines import Master, Masters, address, interrupt, masters, until
 from toolchain import cluster_programs
-from toolchain.progress import Reporter
 
 
 @pytest.fixture(scope="module")

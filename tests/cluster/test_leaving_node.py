@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
+from cluster.api import MERGE
+from cluster.cache import object_cache
 from components import joining
 from components.k8s_master import etcd_clients
-from proof.api import MERGE
-from proof.cache import object_cache
+from console.progress import Reporter
 from proof.control_plane import ControlPlane, control_plane
 from proof.termination import terminate_pods
 from toolchain import cluster_programs
-from toolchain.progress import Reporter
 
 LEAVING, STAYING = "leaving", "staying"
 LABELS = {"app": "guarded"}

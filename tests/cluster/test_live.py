@@ -21,20 +21,20 @@ import yaml
 from blueprint.plan.nodes import Capacity, Node
 from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
+from cluster.api import MERGE, Api, ApiError
+from cluster.cache import object_cache
+from cluster.objects import Object, name, number, text
 from commands import actions, deployment, snapshot
 from components import kubelet
+from console.errors import UserError
 from contract import COMPUTE_NODE, DEDICATED, SERVER
 from proof import control_plane as planes
-from proof.api import MERGE, Api, ApiError
-from proof.cache import object_cache
 from proof.control_plane import ControlPlane, control_plane
-from proof.objects import Object, name, number, text
 from proof.simulated_nodes import Machine, register_all
 from proof.termination import terminate_pods
 from tests.engine.conftest import ROOT_SECRET_TEXT, with_root_secret
 from tests.stacks import ROOT, SOURCES, STACKS
 from toolchain.engine import MANIFEST, Engine
-from toolchain.progress import UserError
 
 STACK = "cloud"
 CONTEXT = "kubernetes-super-admin@kubernetes"

@@ -19,14 +19,14 @@ import pytest
 
 from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
+from cluster.api import Api
 from components.k8s_master import node_dns
+from console.progress import Reporter
 from contract import NODE_DNS
-from proof.api import Api
 from proof.control_plane import control_plane
 from proof.processes import Processes
 from tests.stacks import STACKS
 from toolchain import cluster_programs
-from toolchain.progress import Reporter
 
 HEADLESS = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
 NODE, POD = f"dns-{os.getpid()}-node", f"dns-{os.getpid()}-pod"

@@ -20,11 +20,12 @@ from components import machine_files
 from components.k8s_master import api_proxy, audit, kubeadm, node_loss, pki
 from components.kubelet import CONFIGURATION, JOINING, PATCHES
 from components.machine import filled, variables
+from console.errors import UserError
+from console.progress import Reporter
 from tests.stacks import STACKS
 from tests.unit.placeholders import CERTIFICATES
 from tests.unit.test_machine_scripts import machines
 from toolchain import debian_root
-from toolchain.progress import Reporter, UserError
 
 UNITS = "/etc/systemd/system/"
 _HARMLESS = re.compile("Ignored configuration document|The recommended value for")

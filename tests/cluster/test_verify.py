@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
+from cluster.api import MERGE, Api
+from cluster.kubeconfig import read_kubeconfig
 from commands.command_line import main
+from console.errors import UserError
 from contract import ROW, SERVER
-from proof.api import MERGE, Api
 from proof.cluster import from_api
-from proof.kubeconfig import read_kubeconfig
 from proof.prove import Subject
 from proof.simulation import SimulatedCluster
 from proof.verify import verify
 from tests.cluster.conftest import StartCluster
-from toolchain.progress import UserError
 
 
 def stray_member(simulated: SimulatedCluster, node: str) -> None:

@@ -12,11 +12,11 @@ import contract
 from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
 from blueprint.stackfile.settings import ExistingCluster, Settings
+from cluster.api import Api, ApiError, Reply
 from commands import actions, live_cluster
 from commands.live_cluster import LiveCluster
-from proof.api import Api, ApiError, Reply
+from console.errors import UserError
 from tests.stacks import ROOT, STACKS, full_size, own_galera, parsed, two_brokers
-from toolchain.progress import UserError
 
 SETTINGS = parsed(full_size("100"))
 KNOWN = {each.name: each for each in actions.of_plan(plan(SETTINGS))}

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from commands import base
-from toolchain.progress import UserError
+from console.errors import UserError
 
 
 def git(root: Path, *words: str) -> str:

@@ -9,8 +9,8 @@ import pytest
 
 from commands import base, build_directory, stack
 from commands.clean import Kept, clean
+from console.errors import UserError
 from toolchain import install
-from toolchain.progress import UserError
 
 
 @pytest.fixture

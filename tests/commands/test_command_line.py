@@ -25,12 +25,12 @@ import yaml
 
 from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
+from cluster.api import Api, ApiError
 from commands import command_line, deployment, lab_stack, live_cluster, stack, virt_host_check
 from commands.live_cluster import LiveCluster
 from commands.passphrase import FILE, VALUE
 from commands.stack import Stack
 from files import generated_secret
-from proof.api import Api, ApiError
 from tests.commands.test_event_pipe import diagnostic, line, summary, violation
 from tests.commands.test_live_nodes import item
 from tests.fakes import ROOT, script

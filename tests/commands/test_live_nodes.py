@@ -11,10 +11,10 @@ import pytest
 from blueprint.plan.nodes import Node
 from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
+from cluster.objects import Object
 from commands.live_nodes import Change, Difference, differences, notes, patch
 from contract import COMPUTE_NODE, CONTROL_PLANE_TAINT, DEDICATED, POOL, RACK, SERVER, ZONE
-from kubernetes_quantity import parse
-from proof.objects import Object
+from formats.kubernetes_quantity import parse
 from tests.stacks import STACKS
 
 PLAN = plan(load_file(STACKS["dev"])).nodes

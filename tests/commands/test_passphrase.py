@@ -13,7 +13,7 @@ import pytest
 from commands import passphrase
 from commands.passphrase import FILE, VALUE, Access, Command
 from commands.stack import Stack, Workspace, main_workspace
-from toolchain.progress import UserError
+from console.errors import UserError
 
 LAB = Stack("dev", Path("Pulumi.dev.yaml"), "lab", "render")
 PRODUCTION = replace(LAB, name="prod", profile="production")

@@ -14,8 +14,8 @@ from commands import difference, review
 from commands.base import Base
 from commands.difference import Previewed, Sides
 from commands.event_pipe import RunSummary
+from console.errors import UserError
 from toolchain.engine import Engine
-from toolchain.progress import UserError
 
 BASE = Base("main", "0123456789ab")
 ENGINE = cast("Engine", None)

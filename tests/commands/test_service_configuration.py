@@ -10,8 +10,8 @@ import yaml
 from commands import service_configuration
 from components.openstack.config.formats import public_text
 from components.openstack.config.layers import ConfigFile
+from console.errors import UserError
 from tests.fakes import ROOT
-from toolchain.progress import UserError
 
 
 def shown(service: str, capsys: pytest.CaptureFixture[str], node: str = "") -> str:

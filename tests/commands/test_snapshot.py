@@ -8,11 +8,11 @@ from typing import Any, cast
 
 import pytest
 
+from cluster.api import Api, ApiError, Reply
 from commands import snapshot
 from commands.live_cluster import LiveCluster
-from proof.api import Api, ApiError, Reply
+from console.errors import UserError
 from tests.stacks import STACKS, full_size, parsed
-from toolchain.progress import UserError
 
 SECRET = "a-secret-of-the-stack"  # noqa: S105 - what must not be found
 

@@ -13,9 +13,9 @@ from blueprint.problems import InvalidStackError
 from blueprint.stackfile.loader import COPIED, from_pulumi, load_file
 from commands import stack
 from commands.stack import Workspace, without_secrets
+from console.errors import UserError
 from policy.engine import received
 from policy.facts import stack_waivers
-from toolchain.progress import UserError
 
 SALT = "v1:salt"
 COPY = {"stack": "dev", "file": "Pulumi.dev.yaml"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import time
 
-from console import activity
+from commands.run import activity
 from tests import terminal
 
 

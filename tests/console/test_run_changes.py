@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contract
-from console.run_changes import RunChanges
+from commands.run.run_changes import RunChanges
 from policy.engine.events import Event
 from tests.console.events import begins, finished
 

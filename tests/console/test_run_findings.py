@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from console import run_findings
+from commands.run import run_findings
 from policy.engine.events import Violation
 from tests.console.events import urn
 

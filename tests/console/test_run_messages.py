@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 
 import pytest
 
-from console.run_messages import RunMessages
+from commands.run.run_messages import RunMessages
 from policy.engine.events import Event
 from tests.console.events import begins, message, started, urn
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import contract
-from console.run_progress import RunProgress
+from commands.run.run_progress import RunProgress
 from tests.console.events import begins, ends, failed, finished, message, started, urn
 
 DEPLOYMENT, JOB = "kubernetes:apps/v1:Deployment", "kubernetes:batch/v1:Job"

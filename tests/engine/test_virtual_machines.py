@@ -16,13 +16,14 @@ from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
 from blueprint.stackfile.virt import SHARED_KERNEL
 from commands import lab_stack, stack
+from console.errors import UserError
+from console.progress import Reporter
 from policy.facts.host_commands import COPY_TO_REMOTE, REMOTE
 from tests.engine.conftest import Project, open_project
 from tests.engine.test_ssh_machines import HOST_KEY, inputs
 from tests.stacks import ROOT, STACKS
 from toolchain import libvirt_provider
 from toolchain.engine import installed
-from toolchain.progress import Reporter, UserError
 
 IMAGE, ARCHIVE = b"QFI\xfb an image", b"\x1f\x8b an archive"
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f deployer"

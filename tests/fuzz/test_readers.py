@@ -20,11 +20,11 @@ from blueprint.stackfile.settings import Settings
 from blueprint.topology.node_pattern import MOST_WAYS, PatternError, compiled
 from blueprint.topology.place import place
 from blueprint.topology.sections import read_topology
+from cluster.kubeconfig import read_kubeconfig
+from console.errors import UserError
 from files import yaml_reader
-from proof.kubeconfig import read_kubeconfig
 from tests.fuzz.texts import ODD, VALUES, as_json, as_yaml, changed, documents
 from tests.stacks import ROOT, STACKS
-from toolchain.progress import UserError
 
 EXAMPLES = int(os.environ.get("QUORATE_FUZZ_EXAMPLES", "10"))
 """Number of examples of each test; `make e2e` sets more."""

@@ -11,7 +11,7 @@ import pytest
 
 from cloud import bring_up, host, network, nspawn
 from cloud.lab_machines import DIRECTORY, Lab, Machine
-from toolchain.progress import UserError
+from console.errors import UserError
 
 OF_A_TEST = " (test)"
 """End of the names of tests' labs, by which a lab that an interrupted test left is recognized."""

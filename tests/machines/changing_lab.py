@@ -27,11 +27,12 @@ from components.k8s_master.pki import Pki
 from components.machine import directory, variables
 from components.secrets import Keyring
 from components.templates import fill
+from console.errors import UserError
+from console.progress import Reporter
 from proof.trial_report import Proof
 from tests.machines import by_hand
 from tests.machines.report_plugin import proof_of
 from tests.stacks import STACKS
-from toolchain.progress import Reporter, UserError
 
 LAB = f"members{by_hand.OF_A_TEST}"
 WORKERS = ("messaging1", "messaging2")

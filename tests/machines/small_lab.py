@@ -21,10 +21,11 @@ from cloud.images.prepare import prepare
 from cloud.lab_machines import Lab, lab_of
 from commands import machine_lab
 from commands.temporary_rendering import rendered
+from console.errors import UserError
+from console.progress import Reporter
 from tests.machines import by_hand
 from tests.stacks import ROOT, STACKS
 from toolchain import openstack_programs
-from toolchain.progress import Reporter, UserError
 
 STACK = "dev"
 LAB = f"dev{by_hand.OF_A_TEST}"

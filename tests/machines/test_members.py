@@ -16,6 +16,7 @@ import yaml
 
 from cloud import nspawn
 from cloud.lab_machines import Machine
+from console.errors import UserError
 from contract import DEDICATED, POOL
 from tests.machines import by_hand
 from tests.machines.changing_lab import (
@@ -30,7 +31,6 @@ from tests.machines.changing_lab import (
     until,
 )
 from tests.machines.report_plugin import PROOF
-from toolchain.progress import UserError
 
 pytestmark = [pytest.mark.alone, pytest.mark.heavy]
 

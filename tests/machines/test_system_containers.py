@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from console.errors import UserError
+from console.progress import Reporter
 from proof.services.lab import until
 from tests import sshd
 from tests.engine.conftest import (
@@ -21,7 +23,6 @@ from tests.machines.container_host import ContainerHost
 from tests.machines.guests import Guests, open_stack
 from tests.machines.libvirt_host import VirtHost
 from toolchain import debian_root
-from toolchain.progress import Reporter, UserError
 
 pytestmark = [pytest.mark.alone, pytest.mark.heavy]
 

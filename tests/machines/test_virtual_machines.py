@@ -16,6 +16,8 @@ import pytest
 import yaml
 
 from commands import virt_host_check
+from console.errors import UserError
+from console.progress import Reporter
 from proof.services.lab import until
 from tests import sshd
 from tests.engine.conftest import (
@@ -27,7 +29,6 @@ from tests.machines.libvirt_host import VirtHost
 from tests.stacks import ROOT
 from toolchain import debian_root, libvirt_provider
 from toolchain.engine import installed
-from toolchain.progress import Reporter, UserError
 
 pytestmark = pytest.mark.heavy
 

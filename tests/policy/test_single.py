@@ -11,6 +11,7 @@ from pulumi.runtime.proto import analyzer_pb2 as messages
 from pulumi_policy import EnforcementLevel
 
 import contract
+from formats.waiver_limits import today
 from policy.catalogue import RULES
 from policy.engine.analyzer import Analyzer
 from policy.engine.pack import policies
@@ -22,7 +23,6 @@ from tests.policy.tables import CASES
 from tests.policy.tables.commands import copied, ssh
 from tests.policy.test_analyzer import CONTEXT
 from tests.policy.world import Given, cloud, etcd, facts, message, quorum, stack, workload
-from waiver_limits import today
 
 SINGLE = [rule for rule in RULES if rule.single]
 OF_SINGLE = [case for case in CASES if case.rule.single]

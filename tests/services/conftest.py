@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from console.errors import UserError
+from console.progress import Reporter
 from proof.services import lab
 from proof.services.containers import Container, read
 from tests.services.stack import documents
 from toolchain import debian_root, openstack_programs
-from toolchain.progress import Reporter, UserError
 
 
 @pytest.fixture(scope="session")

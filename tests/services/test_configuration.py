@@ -13,11 +13,11 @@ import pytest
 
 from blueprint.openstack.options import FILES, Option, listed
 from components.openstack import node_values
+from console.progress import Reporter
 from proof.services.containers import Container, read
 from tests.services.stack import documents
 from toolchain.openstack_programs import DEFAULT, ensure, releases
 from toolchain.option_lists import PROJECTS
-from toolchain.progress import Reporter
 
 VALIDATE = Path(__file__).parent / "validate.py"
 _UNKNOWN = "is not part of the sample config"

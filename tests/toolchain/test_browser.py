@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from console.programs import ProgramError
 from toolchain import browser
-from toolchain.progress import ProgramError
 
 
 class World:

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from console.errors import UserError
+from console.progress import Reporter
 from tests.fakes import script
 from toolchain import checksums, cluster_programs
 from toolchain.go_build import Go
-from toolchain.progress import Reporter, UserError
 
 BUILDS = """\
 while [ "$1" != -o ]; do shift; done

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from console.errors import UserError
+from console.progress import Reporter
 from tests.fakes import script
 from toolchain import debian_root
-from toolchain.progress import Reporter, UserError
 
 MAKES = """\
 for word; do case $word in */root) root=$word; break ;; esac; done

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from console.errors import UserError
+from console.programs import ProgramError
 from tests.fakes import ROOT, run, script
 from toolchain import environment
 from toolchain.engine_sources import fits
 from toolchain.environment import hook, hooked, locked_version, pip_error
-from toolchain.progress import ProgramError, UserError
 
 SHELL = "/bin/sh"
 ACTIVATE = """\

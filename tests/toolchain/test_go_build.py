@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from console.errors import UserError
+from console.progress import Reporter
 from tests.fakes import script
 from toolchain.go_build import ensure_go
-from toolchain.progress import Reporter, UserError
 
 GO = """\
 #!/bin/sh

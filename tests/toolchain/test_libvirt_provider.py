@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from console.errors import UserError
+from console.progress import Reporter
 from tests.fakes import locked
 from tests.toolchain.download_site import archive, serving
 from toolchain import libvirt_provider
 from toolchain.engine import Engine, Source
-from toolchain.progress import Reporter, UserError
 from toolchain.release import Release
 
 VERSION = locked("pulumi-libvirt")

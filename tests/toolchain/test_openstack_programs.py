@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from console.errors import UserError
+from console.programs import ProgramError
+from console.progress import Reporter
 from tests.fakes import script
 from toolchain import openstack_programs, option_lists
 from toolchain.openstack_programs import BUILD, DEFAULT, INSTALLER, LOCKS
-from toolchain.progress import ProgramError, Reporter, UserError
 
 
 @pytest.fixture

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from console.errors import UserError
 from tests.fakes import LOCKED_PULUMI, PIP_WORKS, PULUMI, Clone, locked, make_clone, script
 from tests.toolchain.download_site import serving
 from toolchain.engine import MANIFEST, Engine, Source, installed
 from toolchain.engine_sources import PLUGINS
-from toolchain.progress import UserError
 from toolchain.release import SUMS, Release
 
 NEEDED = f"{LOCKED_PULUMI} or a newer 3.x"

@@ -18,12 +18,13 @@ from pathlib import Path
 
 import pytest
 
+from console.errors import UserError
+from console.progress import Reporter
 from tests.fakes import BUILT_PULUMI, PIP_WORKS, ROOT, Clone, locked, make_clone, script
 from tests.toolchain.download_site import Site, archive, serving
 from toolchain import release
 from toolchain.engine import MANIFEST, Engine
 from toolchain.engine_sources import PLUGINS
-from toolchain.progress import Reporter, UserError
 from toolchain.release import Archive, DownloadError, Release
 
 RELEASE = Release(BUILT_PULUMI, {name: locked(f"pulumi-{name}") for name in PLUGINS})

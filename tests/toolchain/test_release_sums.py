@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from console.errors import UserError
 from tests.fakes import BUILT_PULUMI
 from toolchain import release_sums
 from toolchain.install import wanted
-from toolchain.progress import UserError
 
 ENGINE = f"pulumi-v{BUILT_PULUMI}-linux-x64.tar.gz"
 PINNED = f"{'a' * 64}  {ENGINE}"

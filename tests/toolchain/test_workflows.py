@@ -11,10 +11,12 @@ from unittest.mock import Mock
 import pytest
 import yaml
 
+from console.errors import UserError
+from console.programs import ProgramError
+from console.progress import Reporter
 from tests.fakes import script
 from toolchain import workflows
 from toolchain.go_build import Go
-from toolchain.progress import ProgramError, Reporter, UserError
 
 FILES = sorted(workflows.WORKFLOWS.glob("*.yml"))
 PINNED = re.compile(r"uses: [\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+(\.\d+){2}$")

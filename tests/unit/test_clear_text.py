@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-import clear_text
+from text import clear_text
 
 HARMFUL = (
     ("password = hunter2", "a value under password"),

@@ -9,8 +9,8 @@ import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from components.documents import NODE, Place, literal, template
 from components.templates import fill
+from files.yaml_writer import NODE, Place, literal, template
 
 TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc"]))
 PLAIN = st.recursive(

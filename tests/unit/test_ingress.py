@@ -16,10 +16,10 @@ from components.openstack.config.domains import SUBDOMAINS
 from components.openstack.config.formats import public_text
 from components.openstack.projects import PROCESSES
 from components.target.render import Render
+from console.errors import UserError
 from tests.fakes import ROOT
 from tests.recording import Recorded, record
 from tests.stacks import STACKS, full_size, parsed
-from toolchain.progress import UserError
 
 
 @pytest.fixture(scope="module")

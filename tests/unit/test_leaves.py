@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-import image_reference
 from files import atomic
-from suggestion import closest, did_you_mean
+from formats import image_reference
+from text.suggestion import closest, did_you_mean
 
 DIGEST = f"sha256:{'0' * 64}"
 

@@ -14,8 +14,8 @@ from blueprint.problems import InvalidStackError
 from blueprint.stackfile.loader import load_file
 from commands.pin import pin
 from components.virt_host.domain import values
+from console.errors import UserError
 from tests.stacks import full_size, parsed, server, write
-from toolchain.progress import UserError
 
 VMS: list[dict[str, Any]] = [
     {"id": 0, "name": "w[1-2]", "cpu": 4, "ram": 8, "address": "10.20.9.20", "roles": ["compute"], "new_value": "a"},

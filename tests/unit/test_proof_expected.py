@@ -10,10 +10,10 @@ import pytest
 from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
 from blueprint.stackfile.settings import Settings
+from cluster.objects import Object
 from contract import COMPANION_OF, ROW
 from proof.cluster import Cluster, Node, row_of
 from proof.expected import expected_state, failures_tolerated
-from proof.objects import Object
 from proof.verify import verify
 from tests.stacks import ROOT, STACKS, full_size, own_galera, parsed, server, two_brokers, two_galeras
 

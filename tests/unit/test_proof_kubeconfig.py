@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
-from proof.kubeconfig import kubeconfigs, read_kubeconfig
-from toolchain.progress import UserError
+from cluster.kubeconfig import kubeconfigs, read_kubeconfig
+from console.errors import UserError
 
 
 def write(path: Path, current: str = "", server: str = "", cluster: dict[str, Any] | None = None, **user: Any) -> Path:

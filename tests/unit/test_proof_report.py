@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from files.quoting import in_markdown
 from proof.faults import QuorumLoss
 from proof.report import expected_loss, markdown, summary
+from text.quoting import in_markdown
 
 
 def losing(*quorums: QuorumLoss, everything: bool = False) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from files.quoting import bounded, code, fenced, in_markdown, printable
+from text.quoting import bounded, code, fenced, in_markdown, printable
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from components.documents import plain_document
 from components.openstack.config.layers import ConfigFile, Layer, Level, Secret, TextFile, WrittenFile
 from components.openstack.config.ports import PROMETHEUS
 from components.openstack.config.wiring import Wiring
 from components.openstack.definition import File
 from components.openstack.monitoring.alerts import MEMBER, MEMBERS
 from components.openstack.monitoring.quorums import Quorum, quorums
+from files.yaml_writer import plain_document
 
 SETTINGS = File("grafana.ini", "/etc/grafana/grafana.ini")
 SOURCES = File("prometheus.yaml", "/etc/grafana/provisioning/datasources/prometheus.yaml")

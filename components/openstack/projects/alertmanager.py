@@ -9,11 +9,11 @@ alert is sent once.
 
 from __future__ import annotations
 
-from components.documents import plain_document
 from components.openstack.config.layers import TextFile, WrittenFile
 from components.openstack.config.ports import ALERTMANAGER as PORT
 from components.openstack.config.wiring import Wiring
 from components.openstack.definition import Container, File, Http, Port, ProcessDefinition, ProjectDefinition
+from files.yaml_writer import plain_document
 
 _GOSSIP = 9094
 _CONFIG = File("alertmanager.yml", "/etc/prometheus/alertmanager.yml")

@@ -6,7 +6,6 @@ certificates for every member (docs/not-built.md).
 
 from __future__ import annotations
 
-from components.documents import plain_document
 from components.openstack.config.layers import TextFile, WrittenFile
 from components.openstack.config.ports import OPENSEARCH as PORT
 from components.openstack.config.wiring import Wiring
@@ -20,6 +19,7 @@ from components.openstack.definition import (
     ProjectDefinition,
     Tcp,
 )
+from files.yaml_writer import plain_document
 
 FIRST_MEMBERS = 3
 """Number of OpenSearch members in the configured lists. Further members find the cluster by these members."""

@@ -5,7 +5,6 @@ Each instance of Prometheus scrapes and stores all metrics, and sends its alerts
 
 from __future__ import annotations
 
-from components.documents import plain_document
 from components.openstack.config import ports
 from components.openstack.config.layers import Secret, TextFile, WrittenFile
 from components.openstack.config.ports import PROMETHEUS as PORT
@@ -22,6 +21,7 @@ from components.openstack.definition import (
     Tcp,
 )
 from components.openstack.monitoring import alerts, grafana, scraping
+from files.yaml_writer import plain_document
 
 _CONFIG = File("prometheus.yml", "/etc/prometheus/prometheus.yml")
 _NODE = File("node-exporter-start.sh", "/etc/prometheus/node-exporter-start.sh")

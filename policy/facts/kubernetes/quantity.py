@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 
-import kubernetes_quantity
+from formats import kubernetes_quantity
 from policy.facts.properties import Malformed, Properties
 
 MIB = 1024**2

@@ -16,9 +16,9 @@ from blueprint.stackfile.loader import load_file
 from blueprint.topology.place import place
 from blueprint.topology.sections import read_topology
 from blueprint.topology.shapes import TopologyError
-from proof.kubeconfig import read_kubeconfig
+from cluster.kubeconfig import read_kubeconfig
+from console.errors import UserError
 from tests.stacks import full_size, server
-from toolchain.progress import UserError
 
 NAMES = {
     "stack": "Pulumi.test.yaml",

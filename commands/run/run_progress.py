@@ -7,10 +7,10 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from console import resources
-from files.quoting import single_line
+from commands.run import resources
+from console.progress import duration
 from policy.engine.events import Event, PhaseEnd, Step
-from toolchain.progress import duration
+from text.quoting import single_line
 
 MOST = 5
 """Maximum number of resources shown that an update waits for."""

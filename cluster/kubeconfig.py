@@ -20,11 +20,11 @@ from typing import cast
 from urllib.parse import urlsplit
 
 from blueprint.problems import quoted
+from cluster.objects import Object as Document
+from cluster.objects import listed, mapping, text, words
+from console.errors import UserError
 from files import text_file, yaml_reader
-from files.quoting import single_line
-from proof.objects import Object as Document
-from proof.objects import listed, mapping, text, words
-from toolchain.progress import UserError
+from text.quoting import single_line
 
 FILES = ("certificate-authority", "client-certificate", "client-key", "tokenFile")
 """Keys of clusters and users in a kubeconfig whose values are file names, relative to the kubeconfig's directory."""

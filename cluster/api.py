@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from typing import cast
 from urllib.parse import urlencode
 
-from proof.kubeconfig import Access
-from proof.objects import Object
+from cluster.kubeconfig import Access
+from cluster.objects import Object
 
 STRATEGIC = "application/strategic-merge-patch+json"
 MERGE = "application/merge-patch+json"

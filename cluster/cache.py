@@ -12,8 +12,8 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
-from proof.api import Api, ApiError, Unreachable, Watch
-from proof.objects import Object
+from cluster.api import Api, ApiError, Unreachable, Watch
+from cluster.objects import Object
 
 PATHS = {
     "nodes": "/api/v1/nodes",

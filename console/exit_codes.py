@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from toolchain.progress import ProgramError, Reporter, UserError
-from toolchain.system_errors import explain
+from console.errors import UserError
+from console.programs import ProgramError
+from console.progress import Reporter
+from console.system_errors import explain
 
 
 def exit_code(work: Callable[[], object], reporter: Reporter) -> int:

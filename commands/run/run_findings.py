@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from files.quoting import printable
 from policy.engine.events import PACK, Violation
+from text.quoting import printable
 
 MOST = 3
 """Largest number of findings that are shown of one rule."""

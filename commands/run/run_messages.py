@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any, cast
 
-from console import resources
-from files.quoting import printable
+from commands.run import resources
 from policy.engine.events import Event, Step, closes_phase
+from text.quoting import printable
 
 NAMED = 3
 """Largest number of resources that are named beside a warning."""

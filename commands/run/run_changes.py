@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from console import resources
-from console.resources import Kind
+from commands.run import resources
+from commands.run.resources import Kind
 from policy.engine.events import Event, Step
 
 SIGNS = {"delete": "-", "replace": "±", "update": "~", "import": "=", "create": "+"}

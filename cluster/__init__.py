@@ -1,0 +1,1 @@
+"""A client of the Kubernetes API: kubeconfig, requests, objects, and a cache of watched objects."""

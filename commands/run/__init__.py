@@ -1,0 +1,1 @@
+"""What an engineer sees of a run of Pulumi: progress, changes, messages, findings, and its log."""

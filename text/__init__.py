@@ -1,0 +1,1 @@
+"""Text of messages and of files: quoting, suggestions for a misspelt name, secrets in clear text."""
