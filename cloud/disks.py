@@ -19,7 +19,7 @@ from console.programs import run
 SIZE = 16 * 2**30
 """Bytes of a disk; its file is sparse. Project figure: three copies of a small image and a few volumes."""
 DEVICE = "/dev/ceph-osd-0"
-"""Name by which the OSD's pod finds the device (components/openstack/scripts/ceph_osd.sh)."""
+"""Name by which the OSD's pod finds the device (openstack/scripts/ceph_osd.sh)."""
 PAUSE = 5.0
 """Seconds between two looks for pods whose disk is not prepared."""
 _DIRECTORY = DIRECTORY / "disks"

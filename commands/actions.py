@@ -20,11 +20,11 @@ from cluster.api import ApiError, Unreachable
 from cluster.objects import Object, holds, listed, mapping, name, number, text
 from commands import live_check, live_cluster, stack
 from commands.live_cluster import LIVE, LiveCluster
-from components.openstack.config.wiring import ENVIRONMENT, Wiring, wiring
-from components.openstack.definition import JobDefinition, Requirement
-from components.openstack.projects import PROCESSES, PROJECTS
 from console.errors import UserError
 from console.progress import duration
+from openstack.config.wiring import ENVIRONMENT, Wiring, wiring
+from openstack.definition import JobDefinition, Requirement
+from openstack.projects import PROCESSES, PROJECTS
 from text.suggestion import did_you_mean
 
 CHOICE = "BACKUP"

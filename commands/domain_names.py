@@ -7,8 +7,8 @@ from pathlib import Path
 from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
 from commands import stack
-from components.openstack.config import domains
 from console.errors import UserError
+from openstack.config import domains
 
 
 def show(root: Path, name: str) -> int:

@@ -12,9 +12,9 @@ from commands.live_cluster import LiveCluster
 from commands.live_nodes import Change, Difference, differences, notes, patch
 from commands.run import resources
 from commands.run.resources import Kind
-from components.openstack.config.wiring import ENVIRONMENT
-from components.openstack.data import MODE, directories
 from console.errors import UserError
+from openstack.config.wiring import ENVIRONMENT
+from openstack.data import MODE, directories
 from policy.engine.events import Step
 from text.quoting import printable
 

@@ -8,10 +8,10 @@ from pathlib import Path
 from blueprint.plan.planner import Plan, plan
 from blueprint.stackfile.loader import load_file
 from commands import stack
-from components.openstack import configuration
-from components.openstack.config.formats import secret_names, value_text
-from components.openstack.config.layers import Setting, TextFile, WrittenFile
 from console.errors import UserError
+from openstack import configuration
+from openstack.config.formats import secret_names, value_text
+from openstack.config.layers import Setting, TextFile, WrittenFile
 from text.suggestion import did_you_mean
 
 _WIDTH = 60

@@ -14,12 +14,12 @@ from blueprint.plan.layout import ServicePlan
 from blueprint.plan.planner import Plan, plan
 from blueprint.stackfile import further_clusters
 from blueprint.stackfile.loader import load_file
-from components.openstack import configuration
-from components.openstack.config.formats import secret_names, value_text
-from components.openstack.config.layers import TextFile, WrittenFile
-from components.openstack.config.wiring import ENVIRONMENT, wiring
-from components.openstack.definition import Port, ProcessDefinition, ProjectDefinition
-from components.openstack.projects import PROJECTS
+from openstack import configuration
+from openstack.config.formats import secret_names, value_text
+from openstack.config.layers import TextFile, WrittenFile
+from openstack.config.wiring import ENVIRONMENT, wiring
+from openstack.definition import Port, ProcessDefinition, ProjectDefinition
+from openstack.projects import PROJECTS
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "docs" / "services"
@@ -44,9 +44,9 @@ def pages() -> dict[str, str]:
 def _page(project: ProjectDefinition, plans: Plans) -> Iterator[str]:
     yield f"# {project.name}"
     yield ""
-    yield f"<!-- Written from components/openstack/projects/{project.name}.py. Do not edit. -->"
+    yield f"<!-- Written from openstack/projects/{project.name}.py. Do not edit. -->"
     yield ""
-    yield (importlib.import_module(f"components.openstack.projects.{project.name}").__doc__ or "").strip()
+    yield (importlib.import_module(f"openstack.projects.{project.name}").__doc__ or "").strip()
     yield ""
     yield f"Needs: {', '.join(project.needs) or 'no other project'}."
     yield ""

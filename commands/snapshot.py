@@ -22,8 +22,8 @@ from cluster.api import ApiError, Unreachable
 from cluster.objects import Object, listed, name
 from commands import build_directory, live_cluster, stack
 from commands.live_cluster import LIVE, LiveCluster
-from components.openstack.config.wiring import ENVIRONMENT
 from console.errors import UserError
+from openstack.config.wiring import ENVIRONMENT
 
 LINES = 1000
 """Lines of each container's log. Project figure: about an hour of a busy API at Kolla's log level."""

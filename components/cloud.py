@@ -17,12 +17,12 @@ from components.component import Component, Facts, plain
 from components.k8s_master import MasterTier
 from components.k8s_master.pki import Pki
 from components.machine import Machine, MachinePool, start
-from components.openstack.config.wiring import ENVIRONMENT
 from components.openstack.environment import Environment, EnvironmentArgs
 from components.secrets import Keyring
 from components.target import Target
 from components.virt_host import VirtHost, VirtHostArgs
 from contract import COMPUTE_POOL
+from openstack.config.wiring import ENVIRONMENT
 
 
 @dataclass(frozen=True)

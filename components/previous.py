@@ -21,10 +21,10 @@ from blueprint.plan.planner import Plan
 from blueprint.stackfile.settings import EXISTING
 from components import virt_host
 from components.component import plain
-from components.openstack import data
-from components.openstack.config.wiring import ENVIRONMENT
-from components.openstack.projects import PROCESSES
 from contract import QUORUM_STATE_OUTPUT, STORAGE_POOL
+from openstack import data
+from openstack.config.wiring import ENVIRONMENT
+from openstack.projects import PROCESSES
 
 
 def quorum_state(plan: Plan) -> dict[str, Any]:

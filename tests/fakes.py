@@ -121,7 +121,8 @@ esac"""
 def make_clone(place: Path) -> Clone:
     """A clone with the tools and the lock file of this one, and nothing else on its PATH than it is given."""
     root = place / "clone"
-    shutil.copytree(ROOT / "toolchain", root / "toolchain", ignore=shutil.ignore_patterns("__pycache__"))
+    for package in ("console", "toolchain"):
+        shutil.copytree(ROOT / package, root / package, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copyfile(ROOT / "requirements.lock", root / "requirements.lock")
     clone = Clone(root, place / "path", place / "cache")
     script(clone.path, "dirname", f'exec {_real("dirname")} "$@"')

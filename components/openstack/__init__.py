@@ -1,1 +1,1 @@
-"""OpenStack's services as Kubernetes workloads. Projects are defined as data; shared code builds their objects."""
+"""Makes the resources of OpenStack: environment, projects, processes, jobs and their storage."""

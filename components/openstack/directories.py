@@ -5,8 +5,8 @@ from __future__ import annotations
 from blueprint.plan.nodes import Node
 from blueprint.plan.planner import Plan
 from components.machine import File, Parts, Step
-from components.openstack import data
 from files.yaml_writer import literal
+from openstack import data
 
 TMPFILES = "/etc/tmpfiles.d/quorate.conf"
 

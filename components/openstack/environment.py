@@ -11,13 +11,13 @@ from blueprint.plan.layout import ServicePlan
 from blueprint.plan.planner import Plan
 from components.component import Component, Facts, plain
 from components.openstack import ingress, network_policies, storage
-from components.openstack.config.wiring import Wiring, wiring
-from components.openstack.definition import ProcessDefinition, ProjectDefinition
 from components.openstack.project import Project, ProjectArgs
-from components.openstack.projects import PROJECTS
 from components.openstack.scope import Scope
 from components.secrets import Keyring
 from components.target import Target
+from openstack.config.wiring import Wiring, wiring
+from openstack.definition import ProcessDefinition, ProjectDefinition
+from openstack.projects import PROJECTS
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ import pulumi
 from blueprint.stackfile.settings import Ingress
 from components.kubernetes_api import meta, networking
 from components.openstack import labels
-from components.openstack.config import domains
-from components.openstack.definition import ProcessDefinition
-from components.openstack.projects import PROCESSES
+from openstack.config import domains
+from openstack.definition import ProcessDefinition
+from openstack.projects import PROCESSES
 
 _ISSUER = "cert-manager.io/cluster-issuer"
 

@@ -19,13 +19,14 @@ import contract
 from blueprint.plan.layout import ServicePlan
 from blueprint.stackfile.settings import Settings
 from components.kubernetes_api import batch, core, meta
-from components.openstack import affinity, images, kolla, labels, storage
-from components.openstack.config import sections
-from components.openstack.config.layers import Reveal
-from components.openstack.config.overrides import with_options
-from components.openstack.definition import ActionDefinition, ClaimMount, JobDefinition, ProjectDefinition
+from components.openstack import affinity, labels, storage
 from components.openstack.scope import Scope
 from components.secrets import placeholder
+from openstack import images, kolla
+from openstack.config import sections
+from openstack.config.layers import Reveal
+from openstack.config.overrides import with_options
+from openstack.definition import ActionDefinition, ClaimMount, JobDefinition, ProjectDefinition
 
 ATTEMPTS = 6
 """Further attempts of a failed Job: Kubernetes' default. Kubernetes waits 10, 20, 40, … seconds between attempts."""

@@ -23,9 +23,9 @@ from ipaddress import IPv4Network, collapse_addresses
 import contract
 from blueprint.plan.planner import Plan
 from components.kubernetes_api import meta, networking
-from components.openstack.config.wiring import Wiring, beside_galera
-from components.openstack.definition import Client, Port, ProcessDefinition
-from components.openstack.projects import PROJECTS
+from openstack.config.wiring import Wiring, beside_galera
+from openstack.definition import Client, Port, ProcessDefinition
+from openstack.projects import PROJECTS
 
 MONITORING = "prometheus"
 """The project whose pods may connect to ports for metrics."""

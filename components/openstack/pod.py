@@ -18,10 +18,11 @@ from blueprint.plan.planner import ServicePlan
 from blueprint.plan.sizing import Resources
 from blueprint.stackfile.settings import Settings
 from components.kubernetes_api import core, meta
-from components.openstack import affinity, data, images, kolla, labels, node_values, storage
-from components.openstack.definition import Connection, Container, Exec, HostPath, Http, Probe, ProcessDefinition, Tcp
+from components.openstack import affinity, labels, storage
 from components.openstack.scope import Scope
 from components.secrets import placeholder
+from openstack import data, images, kolla, node_values
+from openstack.definition import Connection, Container, Exec, HostPath, Http, Probe, ProcessDefinition, Tcp
 
 PERIOD = 10
 """Seconds between two probes, Kubernetes' default."""

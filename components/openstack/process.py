@@ -15,12 +15,13 @@ from blueprint.plan.sizing import Resources
 from blueprint.stackfile.settings import Settings
 from components.component import Component, Facts, plain
 from components.kubernetes_api import apps, core, meta, networking, policy
-from components.openstack import bridges, kolla, labels, network_policies, node_values, storage
-from components.openstack.config.layers import WrittenFile
-from components.openstack.definition import ProcessDefinition
+from components.openstack import labels, network_policies, storage
 from components.openstack.pod import Pod, has_cluster_ip
 from components.openstack.scope import Scope
 from contract import COMPUTE_POOL
+from openstack import bridges, kolla, node_values
+from openstack.config.layers import WrittenFile
+from openstack.definition import ProcessDefinition
 
 HISTORY = 3
 """Number of old revisions of a workload that Kubernetes keeps for a rollback."""

@@ -12,11 +12,11 @@ import contract
 from blueprint.plan.layout import ServicePlan
 from blueprint.plan.planner import Plan
 from components.component import Component, Facts, plain
-from components.openstack import configuration
-from components.openstack.definition import ProcessDefinition, ProjectDefinition
 from components.openstack.jobs import JobArgs, action, job
 from components.openstack.process import Process, ProcessArgs
 from components.openstack.scope import Scope
+from openstack import configuration
+from openstack.definition import ProcessDefinition, ProjectDefinition
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import pulumi
 import pulumi_kubernetes as kubernetes
 
-from components.openstack.config.wiring import Wiring
 from components.openstack.storage import Foundation
 from components.secrets import Keyring
+from openstack.config.wiring import Wiring
 
 
 @dataclass(frozen=True)

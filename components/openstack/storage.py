@@ -15,9 +15,10 @@ import pulumi
 import contract
 from blueprint.plan.nodes import Node
 from components.kubernetes_api import core, meta, scheduling, storage
-from components.openstack import data, labels
-from components.openstack.definition import Claim, ProcessDefinition
+from components.openstack import labels
 from contract import HOSTNAME
+from openstack import data
+from openstack.definition import Claim, ProcessDefinition
 
 CLAIM = "data"
 

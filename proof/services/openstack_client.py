@@ -24,8 +24,9 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import openstack
 import requests
+
+import openstack
 
 TRIAL = "quorate-trial"
 """Name of everything that `everything` creates."""

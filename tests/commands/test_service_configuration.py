@@ -8,9 +8,9 @@ import pytest
 import yaml
 
 from commands import service_configuration
-from components.openstack.config.formats import public_text
-from components.openstack.config.layers import ConfigFile
 from console.errors import UserError
+from openstack.config.formats import public_text
+from openstack.config.layers import ConfigFile
 from tests.fakes import ROOT
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from blueprint.plan.planner import Plan, ServicePlan
-from components.openstack.projects import PROCESSES
+from openstack.projects import PROCESSES
 from tests.engine.conftest import Project, Projects
 
 KINDS = ("Deployment", "StatefulSet", "DaemonSet")

@@ -11,8 +11,8 @@ import pytest
 import yaml
 
 from blueprint.plan.planner import plan
-from components.openstack import configuration
-from components.openstack.config.formats import public_text
+from openstack import configuration
+from openstack.config.formats import public_text
 from proof.services.containers import Container
 from proof.services.lab import Lab, Machine
 from tests.services.monitoring import CONFIG, RULES, place_programs

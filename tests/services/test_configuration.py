@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from blueprint.openstack.options import FILES, Option, listed
-from components.openstack import node_values
 from console.progress import Reporter
+from openstack import node_values
 from proof.services.containers import Container, read
 from tests.services.stack import documents
 from toolchain.openstack_programs import DEFAULT, ensure, releases

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from blueprint.plan.planner import plan
-from components.openstack import bridges, configuration, node_values
-from components.openstack.config.formats import public_text
-from components.openstack.config.layers import TextFile, WrittenFile
+from openstack import bridges, configuration, node_values
+from openstack.config.formats import public_text
+from openstack.config.layers import TextFile, WrittenFile
 from tests.stacks import full_size, parsed
 
 TWO = {"physnet1": {"interface": "ens8", "vlans": "1001:1030"}, "fast": {"bridge": "br-fast"}}

@@ -11,15 +11,15 @@ import pytest
 from blueprint.plan import assignment
 from blueprint.plan.planner import Plan, plan
 from blueprint.stackfile import further_clusters
-from components.openstack import configuration
-from components.openstack.accounts import UNREAD
-from components.openstack.config.formats import public_text, secret_text
-from components.openstack.config.layers import TextFile
-from components.openstack.config.wiring import wiring
-from components.openstack.definition import JobDefinition
-from components.openstack.projects import PROJECTS
-from components.openstack.projects.rabbitmq import RABBITMQ
 from components.previous import quorum_state
+from openstack import configuration
+from openstack.accounts import UNREAD
+from openstack.config.formats import public_text, secret_text
+from openstack.config.layers import TextFile
+from openstack.config.wiring import wiring
+from openstack.definition import JobDefinition
+from openstack.projects import PROJECTS
+from openstack.projects.rabbitmq import RABBITMQ
 from tests.recording import Recorded
 from tests.stacks import full_size, parsed, two_brokers
 from tests.unit.test_components_cloud import cloud

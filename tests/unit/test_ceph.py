@@ -9,13 +9,13 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from blueprint.plan.planner import plan
-from components.openstack import ceph_client
-from components.openstack.config import cephx
-from components.openstack.config.formats import public_text, secret_text
-from components.openstack.config.layers import WrittenFile
-from components.openstack.config.wiring import Wiring, wiring
-from components.openstack.projects import ceph, cinder, glance, nova, radosgw
 from components.secrets import derive, placeholder
+from openstack import ceph_client
+from openstack.config import cephx
+from openstack.config.formats import public_text, secret_text
+from openstack.config.layers import WrittenFile
+from openstack.config.wiring import Wiring, wiring
+from openstack.projects import ceph, cinder, glance, nova, radosgw
 from tests.stacks import full_size, parsed
 
 PLAN = plan(parsed(full_size("100")))

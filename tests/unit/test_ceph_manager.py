@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from components.openstack import scripts
+from openstack import scripts
 from tests.fakes import script
 
 

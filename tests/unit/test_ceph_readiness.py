@@ -14,8 +14,8 @@ from threading import Thread
 
 import pytest
 
-from components.openstack.definition import Exec
-from components.openstack.projects import ceph
+from openstack.definition import Exec
+from openstack.projects import ceph
 
 DAEMONS = {container.name: container for process in (ceph.MON, ceph.OSD) for container in process.containers}
 

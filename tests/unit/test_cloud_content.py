@@ -19,9 +19,9 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from blueprint.plan.planner import plan
-from components.openstack.config.layers import TextFile
-from components.openstack.config.wiring import wiring
-from components.openstack.projects import bootstrap
+from openstack.config.layers import TextFile
+from openstack.config.wiring import wiring
+from openstack.projects import bootstrap
 from tests.stacks import full_size, parsed
 
 DISK = b"the disk of an image" * 200_000

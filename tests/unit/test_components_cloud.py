@@ -18,9 +18,9 @@ from blueprint.stackfile.loader import load_file
 from blueprint.stackfile.virt import Virt
 from components.cloud import Cloud, CloudArgs
 from components.openstack.environment import Environment, EnvironmentArgs
-from components.openstack.projects import PROCESSES, PROJECTS, horizon
 from components.target import VirtualMachine
 from components.target.render import Render
+from openstack.projects import PROCESSES, PROJECTS, horizon
 from tests.recording import Recorded, record
 from tests.stacks import STACKS, full_size, parsed
 

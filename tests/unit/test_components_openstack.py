@@ -17,13 +17,13 @@ from blueprint.plan.companions import AGENTS, COMPANIONS
 from blueprint.plan.planner import plan
 from blueprint.plan.sizing import load_sizing
 from blueprint.stackfile.settings import Images, Override, Settings
-from components.openstack import images, kolla
-from components.openstack.config.layers import ConfigFile
-from components.openstack.config.ports import APIS
-from components.openstack.config.wiring import DATABASES, wiring
-from components.openstack.definition import Container, Exec, Http, ProcessDefinition, ProjectDefinition, Tcp
 from components.openstack.pod import divide
-from components.openstack.projects import PROCESSES, PROJECTS
+from openstack import images, kolla
+from openstack.config.layers import ConfigFile
+from openstack.config.ports import APIS
+from openstack.config.wiring import DATABASES, wiring
+from openstack.definition import Container, Exec, Http, ProcessDefinition, ProjectDefinition, Tcp
+from openstack.projects import PROCESSES, PROJECTS
 from tests.stacks import ROOT, full_size, parsed
 
 SETTINGS = parsed(full_size("100"))
@@ -301,7 +301,7 @@ def test_the_package_of_the_start_is_complete() -> None:
     """Kolla puts each module where `python3 -m galera` finds it."""
     found = config_map(PROCESSES["mysqld"], {})
     placed = {file["dest"] for file in json.loads(found["config.json"])["config_files"]}
-    modules = {path.name for path in (ROOT / "components/openstack/scripts/galera").glob("*.py")}
+    modules = {path.name for path in (ROOT / "openstack/scripts/galera").glob("*.py")}
     assert {f"/etc/mysql/galera/{module}" for module in modules} <= placed
     assert "__main__.py" in modules
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from components.openstack.config.formats import public_text
-from components.openstack.config.layers import ConfigFile, Layer, Level, Repeated, Setting, merge
+from openstack.config.formats import public_text
+from openstack.config.layers import ConfigFile, Layer, Level, Repeated, Setting, merge
 
 RELEASE = Layer(Level.RELEASE, "oslo.config", {"DEFAULT": {"debug": False, "workers": 1}, "api": {"hosts": ("a", "b")}})
 SIZE = Layer(Level.ARCHITECTURE, "004, 5.3.7", {"DEFAULT": {"workers": 3}})

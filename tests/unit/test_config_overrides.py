@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from components.openstack.config import sections
-from components.openstack.config.formats import public_text
-from components.openstack.config.layers import ConfigFile, Layer, Level, TextFile
-from components.openstack.config.overrides import with_options
+from openstack.config import sections
+from openstack.config.formats import public_text
+from openstack.config.layers import ConfigFile, Layer, Level, TextFile
+from openstack.config.overrides import with_options
 from tests.stacks import full_size, parsed
 
 FILE = ConfigFile(

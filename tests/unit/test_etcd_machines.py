@@ -14,9 +14,9 @@ from components import machine_files, previous
 from components.cloud import Cloud, CloudArgs
 from components.k8s_master import etcd, external_etcd
 from components.machine import Step, filled, variables
-from components.openstack.config.wiring import ENVIRONMENT, wiring
-from components.openstack.monitoring.quorums import quorums
 from components.target.render import Render
+from openstack.config.wiring import ENVIRONMENT, wiring
+from openstack.monitoring.quorums import quorums
 from proof.expected import expected_state
 from tests.fakes import script
 from tests.recording import Recorded, record

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from components.openstack.scripts.galera import data as member
-from components.openstack.scripts.galera_backup import backup, backup_files, restore
-from components.openstack.scripts.galera_backup.backup_files import Refused, Settings
+from openstack.scripts.galera import data as member
+from openstack.scripts.galera_backup import backup, backup_files, restore
+from openstack.scripts.galera_backup.backup_files import Refused, Settings
 
 UUID = "11111111-1111-1111-1111-111111111111"
 SETTINGS = Settings("mysqld-2.mysqld-members", "mysqld-members", members=3, keep=2)

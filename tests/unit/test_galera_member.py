@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from components.openstack.scripts.galera import data as stored
-from components.openstack.scripts.galera import server
-from components.openstack.scripts.galera.decision import FORCE, NO_UUID, Position, decide, waited_for
-from components.openstack.scripts.galera.member import PATIENCE, Member
-from components.openstack.scripts.galera.server import Progress, Status
+from openstack.scripts.galera import data as stored
+from openstack.scripts.galera import server
+from openstack.scripts.galera.decision import FORCE, NO_UUID, Position, decide, waited_for
+from openstack.scripts.galera.member import PATIENCE, Member
+from openstack.scripts.galera.server import Progress, Status
 
 UUID, OTHER = "11111111-1111-1111-1111-111111111111", "22222222-2222-2222-2222-222222222222"
 FIRST = ("mysqld-0", "mysqld-1", "mysqld-2")

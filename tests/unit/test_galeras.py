@@ -10,12 +10,12 @@ import pytest
 from blueprint.plan.planner import Plan, plan
 from blueprint.stackfile import further_clusters
 from commands import actions
-from components.openstack import configuration
-from components.openstack.config.formats import public_text, secret_names, secret_text
-from components.openstack.config.layers import WrittenFile
-from components.openstack.config.wiring import DATABASES, wiring
-from components.openstack.projects import PROJECTS
 from components.previous import quorum_state
+from openstack import configuration
+from openstack.config.formats import public_text, secret_names, secret_text
+from openstack.config.layers import WrittenFile
+from openstack.config.wiring import DATABASES, wiring
+from openstack.projects import PROJECTS
 from tests.recording import Recorded
 from tests.stacks import full_size, own_galera, parsed, two_galeras
 from tests.unit.test_components_cloud import cloud

@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 LEAVES = ("contract",)
 NOT_THE_PROJECT = {".venv", "build", "examples", "sdks", "tests"}
-SCRIPTS = ("components", "openstack", "scripts")
+SCRIPTS = ("openstack", "scripts")
 IN_A_POD = ("galera", "galera_backup")
 """Packages of their own in a pod, where their modules import each other by relative names."""
 
@@ -23,7 +23,7 @@ def _sources(root: Path) -> dict[str, str]:
     found: dict[str, str] = {}
     for path in [*root.glob("*.py"), *root.glob("[a-z]*/**/*.py")]:
         parts = path.relative_to(root).with_suffix("").parts
-        if parts[0] not in NOT_THE_PROJECT and not (parts[:3] == SCRIPTS and parts[3] in IN_A_POD):
+        if parts[0] not in NOT_THE_PROJECT and not (parts[:2] == SCRIPTS and parts[2] in IN_A_POD):
             found[".".join(parts).removesuffix(".__init__")] = path.read_text(encoding="utf-8")
     return found
 

@@ -11,12 +11,12 @@ from blueprint.plan.planner import Plan, plan
 from blueprint.stackfile.loader import load_file
 from commands import domain_names as command
 from components.cloud import Cloud, CloudArgs
-from components.openstack import configuration
-from components.openstack.config.domains import SUBDOMAINS
-from components.openstack.config.formats import public_text
-from components.openstack.projects import PROCESSES
 from components.target.render import Render
 from console.errors import UserError
+from openstack import configuration
+from openstack.config.domains import SUBDOMAINS
+from openstack.config.formats import public_text
+from openstack.projects import PROCESSES
 from tests.fakes import ROOT
 from tests.recording import Recorded, record
 from tests.stacks import STACKS, full_size, parsed

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from components.openstack import scripts
+from openstack import scripts
 
 MARK = "quorate_first_migration"
 COMPLETE = frozenset({"first", "second"})

@@ -11,8 +11,8 @@ import yaml
 from blueprint.plan.planner import Plan, plan
 from blueprint.problems import InvalidStackError
 from blueprint.stackfile.loader import load_file
-from components.openstack import configuration
-from components.openstack.config.formats import public_text, secret_text
+from openstack import configuration
+from openstack.config.formats import public_text, secret_text
 from tests.stacks import STACKS, full_size, parsed
 
 STORE = "influxdb-grafana"

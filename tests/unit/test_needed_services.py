@@ -9,7 +9,7 @@ import yaml
 
 from blueprint.plan.planner import Plan, plan
 from blueprint.problems import InvalidStackError
-from components.openstack import configuration
+from openstack import configuration
 from tests.stacks import ROOT, full_size, parsed
 
 ARCHITECTURE = yaml.safe_load((ROOT / "blueprint" / "architecture" / "100.yaml").read_text(encoding="utf-8"))

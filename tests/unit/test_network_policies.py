@@ -15,7 +15,7 @@ from blueprint.plan.planner import Plan, plan
 from blueprint.stackfile import further_clusters
 from blueprint.stackfile.loader import load_file
 from components.openstack import network_policies
-from components.openstack.projects import PROCESSES
+from openstack.projects import PROCESSES
 from tests.recording import Recorded
 from tests.stacks import STACKS, full_size, own_galera, parsed, two_brokers
 from tests.unit.test_components_cloud import cloud

@@ -13,9 +13,9 @@ import pytest
 
 from blueprint.plan.planner import plan
 from components.cloud import Cloud, CloudArgs
-from components.openstack import configuration, node_values
-from components.openstack.projects import PROCESSES
 from components.target.render import Render
+from openstack import configuration, node_values
+from openstack.projects import PROCESSES
 from proof.services.containers import read
 from tests.recording import Recorded, record
 from tests.services.stack import documents

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from blueprint.plan.planner import Plan, plan
-from components.openstack import configuration
-from components.openstack.config import formats
-from components.openstack.config.wiring import DATABASES
+from openstack import configuration
+from openstack.config import formats
+from openstack.config.wiring import DATABASES
 from tests.stacks import full_size, parsed
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from components.openstack import scripts
+from openstack import scripts
 from tests.fakes import script
 from tests.unit.test_machine_scripts import shellcheck
 

@@ -12,11 +12,11 @@ import pytest
 from blueprint.openstack.secret_names import ACCOUNTS, CACHE_KEYS, FIXED
 from blueprint.plan.planner import Plan, plan
 from components.cloud import Cloud, CloudArgs
-from components.openstack import accounts, configuration
-from components.openstack.config.formats import public_text, secret_text
-from components.openstack.config.wiring import Wiring, wiring
 from components.secrets import derive
 from components.target.render import Render
+from openstack import accounts, configuration
+from openstack.config.formats import public_text, secret_text
+from openstack.config.wiring import Wiring, wiring
 from tests.recording import Recorded, record
 from tests.stacks import full_size, parsed
 

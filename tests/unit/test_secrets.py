@@ -13,11 +13,11 @@ import pytest
 from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
 from components.cloud import Cloud, CloudArgs
-from components.openstack.config import cephx
-from components.openstack.config.formats import public_text, secret_names, secret_text
-from components.openstack.config.layers import ConfigFile, Layer, Level, Secret, TextFile
 from components.secrets import derive
 from components.target.render import Render
+from openstack.config import cephx
+from openstack.config.formats import public_text, secret_names, secret_text
+from openstack.config.layers import ConfigFile, Layer, Level, Secret, TextFile
 from tests.recording import Recorded, record
 from tests.stacks import STACKS
 

@@ -15,8 +15,8 @@ from blueprint.stackfile.settings import KUBERNETES
 from commands import stack_check
 from components.k8s_master import calico
 from components.k8s_master.versions import COREDNS_IMAGE, NGINX_IMAGE
-from components.openstack.images import CEPH_TAG
 from doctor.checks import ETCD
+from openstack.images import CEPH_TAG
 from tests.stacks import ROOT, full_size, write
 from toolchain import cluster_programs
 from toolchain.environment import locked_version

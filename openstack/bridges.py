@@ -1,0 +1,48 @@
+"""The bridges of Neutron's physical networks: a list for all nodes, and one for each node with interfaces of its own.
+
+openvswitch-vswitchd creates them before it starts: Neutron's L2 agent ends if a bridge of its mappings does not exist.
+Imports no Pulumi.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from blueprint.stackfile.physical_networks import interfaces
+from blueprint.stackfile.settings import PhysicalNetwork, Settings
+from openstack import scripts
+from openstack.config.layers import TextFile
+from openstack.definition import File
+
+LIST = File("physical-networks", "/etc/openvswitch/physical-networks")
+"""The list for all nodes; scripts/physical_networks.sh has the same path."""
+AGENT = File("openvswitch_agent.ini", "/etc/openvswitch/openvswitch_agent.ini")
+"""The L2 agent's configuration, whose datapath type the bridges need."""
+START = File("physical-networks.sh", "/usr/local/bin/physical-networks.sh")
+
+
+def start(command: str) -> str:
+    """Returns the command that creates the bridges and then starts a program."""
+    return f"sh -e {START.path} {command}"
+
+
+def files(networks: Mapping[str, PhysicalNetwork]) -> tuple[TextFile, ...]:
+    """Returns the start script and the list for all nodes."""
+    own = {name: network.interface for name, network in networks.items()}
+    return (
+        TextFile(START.name, (scripts.text("physical_networks.sh"),)),
+        TextFile(LIST.name, (_lines(networks, own),)),
+    )
+
+
+def texts(settings: Settings, nodes: Iterable[str]) -> dict[str, str]:
+    """Returns the lists, by file name, of the nodes for which the stack file names other interfaces."""
+    networks = settings.networks.physical
+    common = interfaces(settings, None)
+    own = {node: interfaces(settings, node) for node in nodes}
+    return {f"{node}.networks": _lines(networks, found) for node, found in own.items() if found != common}
+
+
+def _lines(networks: Mapping[str, PhysicalNetwork], found: Mapping[str, str | None]) -> str:
+    lines = (f"{network.bridge} {found[name] or ''}".rstrip() for name, network in networks.items())
+    return "".join(f"{line}\n" for line in lines)

@@ -1,0 +1,63 @@
+"""Layers with the configuration options of the stack file: for projects, services, and services on single nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+
+from blueprint.openstack import options
+from blueprint.patterns import expand
+from blueprint.stackfile.settings import Options, Settings
+from openstack.config.layers import ConfigFile, Layer, Level, Repeated, Section, Value, WrittenFile
+
+
+def with_options(file: WrittenFile, settings: Settings, project: str, service: str | None) -> WrittenFile:
+    """Returns a configuration file with the stack file's options for the project and the service; None for a job."""
+    if not isinstance(file, ConfigFile):
+        return file
+    return file.with_layers(*_layers(file.name, settings, project, service))
+
+
+def _layers(file: str, settings: Settings, project: str, service: str | None) -> Iterator[Layer]:
+    holders = (
+        (f"quorate:projects.{project}.options", settings.projects.get(project)),
+        (f"quorate:services.{service}.options", settings.services.get(service) if service else None),
+    )
+    for source, holder in holders:
+        if holder and file in holder.options:
+            yield _layer(Level.STACK, source, settings.release, file, holder.options)
+
+
+def node_layers(file: str, settings: Settings, service: str, node: str) -> Iterator[Layer]:
+    """Yields the layers of a service's file for one node, from the stack file.
+
+    Patterns of node names apply in lexicographic order (source 004, 1.3).
+    """
+    for pattern, values in sorted(settings.nodes.items()):
+        override = values.services.get(service)
+        if override and file in override.options and node in _names(pattern):
+            source = f"quorate:nodes.{pattern}.services.{service}.options"
+            yield _layer(Level.NODE, source, settings.release, file, override.options)
+
+
+@cache
+def _names(pattern: str) -> frozenset[str]:
+    return frozenset(expand(pattern))
+
+
+def _layer(level: Level, source: str, release: str, file: str, given: Options) -> Layer:
+    known = options.listed(release, file)
+    sections = {name: _section(given[file][name], known.get(name, {})) for name in given[file]}
+    return Layer(level, source, sections)
+
+
+def _section(given: Mapping[str, options.Value], known: Mapping[str, options.Option]) -> Section:
+    names = {name: options.canonical(name) for name in given}
+    return {names[name]: _value(value, known.get(names[name])) for name, value in given.items()}
+
+
+def _value(value: options.Value, option: options.Option | None) -> Value:
+    """Returns a value in the form of its option: Repeated for the kind `multi`, otherwise unchanged."""
+    if option and option.kind == "multi":
+        return Repeated(value if isinstance(value, tuple) else (value,))
+    return value

@@ -1,0 +1,43 @@
+"""Settings of uWSGI, the server that runs OpenStack's APIs in Kolla's images."""
+
+from __future__ import annotations
+
+from openstack.config.layers import ConfigFile, Layer, Level
+from openstack.config.wiring import Wiring
+
+_SOURCE = "https://docs.openstack.org/project-team-guide/wsgi.html"
+
+
+def uwsgi(wiring: Wiring, process: str, name: str, module: str, port: int) -> ConfigFile:
+    """Returns uWSGI's settings for an API. `name`: of the file; `module`: the API's WSGI module.
+
+    `process`: the process whose requested cores determine the number of workers. The API runs with the account of its
+    project, also in the images of Kolla that start as root.
+    """
+    account = process.partition("-")[0]  # Kolla names accounts after projects
+    options = {
+        "module": f"{module}:application",
+        # With http-socket the workers serve HTTP themselves; `http` would start an additional uWSGI proxy.
+        "http-socket": f"0.0.0.0:{port}",
+        "uid": account,
+        "gid": account,
+        "master": True,
+        "die-on-term": True,
+        "enable-threads": True,
+        "lazy-apps": True,
+        "need-app": True,
+        "thunder-lock": True,
+        "buffer-size": 65535,
+        "add-header": "Connection: close",
+        "hook-master-start": "unix_signal:15 gracefully_kill_them_all",
+        # Seconds to complete requests in flight when a pod terminates.
+        "worker-reload-mercy": 25,
+    }
+    size = Layer(
+        Level.ARCHITECTURE,
+        f"cores requested by {process} (blueprint/plan/sizing.yaml)",
+        {
+            "uwsgi": {"processes": wiring.workers(process)},
+        },
+    )
+    return ConfigFile(name, "ini", (Layer(Level.PROJECT, _SOURCE, {"uwsgi": options}), size))

@@ -1,0 +1,47 @@
+"""The configuration files of a process, merged from all layers.
+
+Does not import Pulumi, so that `quorate config` is fast.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from blueprint.plan.planner import Plan
+from blueprint.stackfile.settings import Settings
+from openstack.config.layers import ConfigFile, WrittenFile
+from openstack.config.overrides import node_layers, with_options
+from openstack.config.wiring import ENVIRONMENT, Wiring, wiring
+from openstack.definition import ProcessDefinition, ProjectDefinition
+from openstack.projects import PROJECTS
+
+
+def files(
+    project: ProjectDefinition, process: ProcessDefinition, service: str, around: Wiring, settings: Settings
+) -> tuple[WrittenFile, ...]:
+    """Returns the configuration files that the containers of a process use, with the stack file's options.
+
+    `service`: the name of the process in the plan. A process with two workloads has one such name.
+    """
+    wanted = {file.name for container in process.containers for file in container.files}
+    return tuple(
+        with_options(file, settings, project.name, service)
+        for file in project.configure(around, process.name)
+        if file.name in wanted
+    )
+
+
+def on_node(file: WrittenFile, settings: Settings, service: str, node: str) -> WrittenFile:
+    """Returns a service's configuration file as its process on `node` reads it, with the values for that node."""
+    return file.with_layers(*node_layers(file.name, settings, service, node)) if isinstance(file, ConfigFile) else file
+
+
+def of_service(plan: Plan, service: str) -> tuple[WrittenFile, ...]:
+    """Returns the configuration files of a service of the plan. Raises KeyError if no project has its process."""
+    runs = next((each.process for each in plan.processes if each.name == service), service)
+    for project in PROJECTS:
+        for process in project.processes:
+            if process.name == runs:
+                named = replace(process, name=service)
+                return files(project, named, service, wiring(plan, ENVIRONMENT), plan.settings)
+    raise KeyError(service)

@@ -1,0 +1,86 @@
+"""Prometheus' configuration prometheus.yml: the targets that Prometheus scrapes, and the receivers of its alerts.
+
+Prometheus does not discover targets through the Kubernetes API, so that it needs no Kubernetes account. Members of
+quorums are listed. Other targets whose number changes are found by the DNS records of a headless Service.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from openstack.config.ports import ALERTMANAGER, MYSQLD_EXPORTER, NODE_EXPORTER, OPENSTACK_EXPORTER, PROMETHEUS
+from openstack.config.wiring import Wiring
+from openstack.monitoring.quorums import Quorum, quorums
+
+INTERVAL = 15
+"""Seconds between two scrapes and between two evaluations. Project figure; Prometheus' default is 60."""
+
+OF_NODES = 60
+"""Seconds between two scrapes of a node, Prometheus' default. Every Prometheus asks every node: at `INTERVAL`, three of
+them would make 200 requests a second to 1000 nodes, and no alert of a node fires within minutes."""
+
+Job = Mapping[str, Any]
+
+
+def document(wiring: Wiring, process: str, alerts: str) -> Mapping[str, Any]:
+    """Returns the content of prometheus.yml.
+
+    `process`: name of the process in the plan that runs Prometheus. `alerts`: path of the file with alert rules.
+    """
+    managers = [_records(wiring.host("nagios-members"), ALERTMANAGER)] if wiring.has("nagios") else []
+    return {
+        "global": {"scrape_interval": f"{INTERVAL}s", "evaluation_interval": f"{INTERVAL}s"},
+        "rule_files": [alerts],
+        "alerting": {"alertmanagers": managers},
+        "scrape_configs": list(_jobs(wiring, process)),
+    }
+
+
+def _jobs(wiring: Wiring, process: str) -> Iterator[Job]:
+    targets = {name.partition(".")[0]: f"{name}:{PROMETHEUS}" for name in wiring.members(process)}
+    yield {"job_name": "prometheus", "static_configs": _static(targets)}
+    yield {**_by_dns("node", wiring.host("node-exporter-members"), NODE_EXPORTER), "scrape_interval": f"{OF_NODES}s"}
+    exporter = f"{wiring.host('openstack-exporter')}:{OPENSTACK_EXPORTER}"
+    # Each scrape makes the exporter request lists from every OpenStack API, and these lists grow with the cloud.
+    often = {"scrape_interval": "2m", "scrape_timeout": "1m"}
+    yield {"job_name": "openstack", **often, "static_configs": [{"targets": [exporter]}]}
+    for quorum in quorums(wiring):
+        yield _probed(quorum, wiring.host(quorum.exporter)) if quorum.exporter else _direct(quorum)
+
+
+def _by_dns(job: str, name: str, port: int) -> Job:
+    """Returns the scrape job for all pods of a headless Service, which include pods that are not ready."""
+    return {"job_name": job, **_records(name, port)}
+
+
+def _records(name: str, port: int) -> Job:
+    return {"dns_sd_configs": [{"names": [name], "type": "A", "port": port}]}
+
+
+def _direct(quorum: Quorum) -> Job:
+    return {"job_name": quorum.name, "static_configs": _static(quorum.targets)}
+
+
+def _probed(quorum: Quorum, exporter: str) -> Job:
+    """Returns the scrape job for a Galera, whose members serve no metrics.
+
+    Any instance of the mysqld-exporter at `exporter` queries the member that a request names.
+    """
+    return {
+        "job_name": quorum.name,
+        "metrics_path": "/probe",
+        # The exporter's collector global_status needs no privilege in the database; other collectors need some.
+        "params": {"collect[]": ["global_status"]},
+        "static_configs": _static(quorum.targets),
+        "relabel_configs": [
+            {"source_labels": ["__address__"], "target_label": "__param_target"},
+            {"source_labels": ["__param_target"], "target_label": "instance"},
+            {"target_label": "__address__", "replacement": f"{exporter}:{MYSQLD_EXPORTER}"},
+        ],
+    }
+
+
+def _static(targets: Mapping[str, str]) -> list[Mapping[str, Any]]:
+    """Returns a static target for each member of a quorum, labelled with the member's name."""
+    return [{"targets": [target], "labels": {"member": name}} for name, target in targets.items()]

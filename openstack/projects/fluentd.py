@@ -1,0 +1,178 @@
+"""Fluentd: a collector of container logs on every node, and an aggregator for all collectors (source 004, 5.3.15).
+
+Log records wait in buffers on disk: at the collector until the aggregator has stored them, at the aggregator until
+OpenSearch has stored them. So records are not lost while the aggregator or OpenSearch is stopped.
+"""
+
+from __future__ import annotations
+
+from openstack.config.layers import TextFile, WrittenFile
+from openstack.config.ports import FORWARD, OPENSEARCH
+from openstack.config.wiring import Wiring
+from openstack.definition import Claim, Container, File, HostPath, Http, Port, ProcessDefinition, ProjectDefinition, Tcp
+
+_CONFIG = File("fluentd.conf", "/etc/fluentd/fluentd.conf")
+_DATA = "/var/lib/fluentd"
+_LOGS = "/var/log/pods"
+_MONITOR = 24220
+"""Port at which a collector answers kubelet's probes: the default of Fluentd's monitor_agent."""
+
+_BUFFER = f"""\
+  <buffer>
+    @type file
+    path {_DATA}/buffer
+    flush_interval 5s
+    chunk_limit_size 8m
+    total_limit_size 1g
+    retry_forever true
+    retry_max_interval 30s
+    overflow_action block
+  </buffer>
+"""
+"""Buffer settings of Fluentd: log records stay on disk until the next program has received them."""
+
+
+def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
+    return (TextFile(_CONFIG.name, (_collector(wiring) if name == COLLECTOR.name else _aggregator(wiring),)),)
+
+
+def _collector(wiring: Wiring) -> str:
+    """Returns the configuration of the collector, which reads the output of a node's containers from kubelet's files.
+
+    A line of such a file has the time, the stream, P (partial) or F (full), and the text. The directory of a container
+    is /var/log/pods/<namespace>_<pod>_<uid>/<container>. Fluentd's own pods are excluded: otherwise each record that
+    cannot be sent would produce a further record.
+    """
+    servers = "".join(
+        f"  <server>\n    host {member}\n    port {FORWARD}\n  </server>\n"
+        for member in wiring.members(AGGREGATOR.name)
+    )
+    return f"""\
+<source>
+  @type monitor_agent
+  bind 0.0.0.0
+  port {_MONITOR}
+</source>
+
+<source>
+  @type tail
+  path {_LOGS}/*/*/*.log
+  exclude_path ["{_LOGS}/*_{COLLECTOR.name}-*/*/*.log", "{_LOGS}/*_{AGGREGATOR.name}-*/*/*.log"]
+  pos_file {_DATA}/positions
+  read_from_head true
+  follow_inodes true
+  tag pods.*
+  <parse>
+    @type regexp
+    expression /^(?<time>[^ ]+) (?<stream>stdout|stderr) (?<logtag>[FP]) (?<message>.*)$/
+    time_format %Y-%m-%dT%H:%M:%S.%N%:z
+  </parse>
+</source>
+
+<filter pods.**>
+  @type record_transformer
+  enable_ruby true
+  <record>
+    namespace ${{tag_parts[4].split('_')[0]}}
+    pod ${{tag_parts[4].split('_')[1]}}
+    container ${{tag_parts[5]}}
+    node "#{{ENV['NODE_ADDRESS']}}"
+  </record>
+</filter>
+
+<match fluent.**>
+  @type null
+</match>
+
+<match pods.**>
+  @type forward
+  require_ack_response true
+{servers}{_BUFFER}</match>
+"""
+
+
+def _aggregator(wiring: Wiring) -> str:
+    """Returns the configuration of the aggregator, which writes the records of all collectors to OpenSearch.
+
+    Each day has an index, such as logs-2026.11.22. A full buffer of the aggregator blocks the collectors, which keep
+    their records on their own disks. The buffer's size is half of a lab's volume; all figures are project figures.
+    """
+    return f"""\
+<source>
+  @type forward
+  bind 0.0.0.0
+  port {FORWARD}
+</source>
+
+<match fluent.**>
+  @type null
+</match>
+
+<match **>
+  @type opensearch
+  hosts {",".join(f"{member}:{OPENSEARCH}" for member in wiring.members("elasticsearch-kibana"))}
+  scheme http
+  logstash_format true
+  logstash_prefix logs
+  include_tag_key true
+  suppress_type_name true
+  reconnect_on_error true
+  reload_on_failure true
+  request_timeout 30s
+{_BUFFER}</match>
+"""
+
+
+AGGREGATOR = ProcessDefinition(
+    name="lma-aggregator",
+    project="fluentd",
+    kind="StatefulSet",
+    uid=42474,
+    claim=Claim(production=20, lab=2),
+    containers=(
+        Container(
+            name="fluentd",
+            image="fluentd",
+            user="fluentd",
+            command=f"fluentd -c {_CONFIG.path}",
+            ports=(Port("forward", FORWARD, clients=("project",)),),
+            ready=Tcp("forward"),
+            alive=Tcp("forward"),
+            files=(_CONFIG,),
+            data=_DATA,
+        ),
+    ),
+)
+
+COLLECTOR = ProcessDefinition(
+    name="log-collector",
+    project="fluentd",
+    kind="DaemonSet",
+    uid=42474,
+    containers=(
+        Container(
+            name="fluentd",
+            image="fluentd",
+            # kubelet lets only root read the containers' output.
+            user="root",
+            command=f"fluentd -c {_CONFIG.path}",
+            ports=(Port("monitor", _MONITOR, clients=("project",)),),
+            # Fluentd's plugins and their buffers, as JSON.
+            ready=Http("monitor", "/api/plugins.json"),
+            alive=Tcp("monitor"),
+            files=(_CONFIG,),
+            host_paths=(
+                HostPath(name="pods", path=_LOGS, read_only=True),
+                HostPath(name="state", path="log-collector", mount=_DATA),
+            ),
+            node_address=("NODE_ADDRESS",),
+        ),
+    ),
+)
+
+PROJECT = ProjectDefinition(
+    name="fluentd",
+    needs=("opensearch",),
+    processes=(AGGREGATOR, COLLECTOR),
+    configure=_configure,
+)

@@ -1,0 +1,301 @@
+"""MariaDB with Galera behind ProxySQL: 'might require specialized load balancer (proxysql)' (source 004, 5.3.16).
+
+Clients connect to the Service `proxysql`; Galera's members connect to each other by their own names. ProxySQL is a
+separate workload, so that a change of its configuration does not restart members of the database. The program
+scripts/galera/ decides which member bootstraps the cluster.
+
+A stack file may define further Galera clusters (docs/adr/0017-further-brokers.md). Each has its own name, secrets,
+backups, ProxySQL and exporter.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+
+from openstack import scripts
+from openstack.config.layers import ConfigFile, Layer, Level, Secret, TextFile, WrittenFile
+from openstack.config.ports import MYSQL, MYSQLD_EXPORTER
+from openstack.config.wiring import GALERA, Wiring, beside_galera
+from openstack.definition import (
+    ActionDefinition,
+    Claim,
+    ClaimMount,
+    Container,
+    File,
+    Http,
+    JobDefinition,
+    Port,
+    ProcessDefinition,
+    ProjectDefinition,
+    Tcp,
+)
+from openstack.projects import proxysql
+
+FIRST_MEMBERS = 3
+"""Number of Galera members in the configured list, for which a new cluster waits. The list does not grow with the
+cluster, so that adding a member does not restart the others. The start script finds further members by the headless
+Service."""
+
+_MODULES = scripts.modules("galera")
+_BACKUP_MODULES = scripts.modules("galera_backup")
+KEPT = 7
+"""Number of complete database backups that are kept, one a day, so that an error noticed within a week can be undone.
+Project figure; mariadb-operator keeps 30 days."""
+
+
+def schedule(number: int) -> str:
+    """Returns the schedule of a cluster's backups: once a day, at 02:17 UTC for the first cluster.
+
+    At night, and not on the hour, when other schedules begin. Each further cluster has the next hour, because members
+    of several clusters may share a node and its disk. Project figure. `number`: the cluster's place in the list.
+    """
+    return f"17 {(2 + number) % 24} * * *"
+
+
+_BACKUP_DEADLINE = 6 * 3600
+"""Seconds that a backup or a restoration may take: 200 GiB, the size of a production volume, at 10 MB/s."""
+_INITIAL = File("initial.sql", "/etc/mysql/initial.sql")
+_EXPORTER = File("mysqld-exporter.cnf", "/etc/prometheus/my.cnf")
+_RUN = "env PYTHONPATH=/etc/mysql python3 -m galera"
+_MANUAL = "https://mariadb.com/docs/galera-cluster/galera-management/configuration/configuring-mariadb-galera-cluster"
+_PARAMETERS = "https://galeracluster.com/library/documentation/galera-parameters.html"
+_SST = (
+    "https://mariadb.com/docs/galera-cluster/high-availability/state-snapshot-transfers-ssts-in-galera-cluster/"
+    "mariadb-backup-sst-method"
+)
+
+
+def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
+    for galera in wiring.galeras:
+        if name == galera:
+            return _member(wiring, galera)
+        if name == beside_galera(PROXYSQL.name, galera):
+            return proxysql.files(wiring, name, galera)
+        if name == beside_galera(EXPORTER.name, galera):
+            account = Secret(_metrics_account(galera), "[client]\nuser = metrics\npassword = {}\n")
+            return (TextFile(_EXPORTER.name, (account,)),)
+    return ()
+
+
+def _member(wiring: Wiring, galera: str) -> tuple[WrittenFile, ...]:
+    """Returns the configuration files of the members of a Galera cluster."""
+    # Executed once, by the member that bootstraps: creates the account of the jobs that create all other accounts, and
+    # the accounts with which ProxySQL and mysqld-exporter monitor members. These two need no privilege.
+    root = Secret(f"{galera}/root", "CREATE USER root@'%' IDENTIFIED BY '{}';\n")
+    rights = "GRANT ALL PRIVILEGES ON *.* TO root@'%' WITH GRANT OPTION;\n"
+    monitor = Secret(proxysql.monitor_account(galera), "CREATE USER monitor@'%' IDENTIFIED BY '{}';\n")
+    metrics = Secret(_metrics_account(galera), "CREATE USER metrics@'%' IDENTIFIED BY '{}';\n")
+    # The account and privileges that mariadb-backup needs (MariaDB's manual, mariadb-backup overview, authentication
+    # and privileges).
+    backup = Secret(_backup_account(galera), "CREATE USER backup@'%' IDENTIFIED BY '{}';\n")
+    reads = "GRANT RELOAD, PROCESS, LOCK TABLES, BINLOG MONITOR ON *.* TO backup@'%';\n"
+    return (
+        ConfigFile("my.cnf", "ini", tuple(_layers(wiring, galera))),
+        *(TextFile(f"galera-{module}", (text,)) for module, text in _MODULES.items()),
+        TextFile(_INITIAL.name, (root, rights, monitor, metrics, backup, reads)),
+    )
+
+
+def _metrics_account(galera: str) -> str:
+    return f"{beside_galera(EXPORTER.name, galera)}/database"
+
+
+def _backup_account(galera: str) -> str:
+    return f"{galera}/backup"
+
+
+def _layers(wiring: Wiring, galera: str) -> Iterator[Layer]:
+    first = wiring.members(galera)[:FIRST_MEMBERS]
+    # Mandatory for Galera. By default wsrep_on is OFF, and each member would be a separate database.
+    yield _layer(
+        _MANUAL,
+        binlog_format="ROW",
+        default_storage_engine="InnoDB",
+        innodb_autoinc_lock_mode=2,
+        wsrep_on="ON",
+        # A member does not get into a cluster of another name.
+        wsrep_cluster_name="openstack" if galera == GALERA.definition else galera,
+        # The address must not be gcomm:// alone: a member that starts with it bootstraps a new cluster.
+        wsrep_cluster_address=f"gcomm://{','.join(first)}",
+    )
+    # The directory of Debian's package galera-4, which Kolla's image contains.
+    yield _layer(
+        "https://packages.debian.org/trixie/amd64/galera-4/filelist", wsrep_provider="/usr/lib/galera/libgalera_smm.so"
+    )
+    # Only a majority of the members serves (004, 2.2.5): Galera's defaults, set explicitly. Without pc.recovery, the
+    # start script alone decides which member bootstraps. With a cache of 256 MiB of transactions, a restarted member
+    # rarely needs a full state transfer (project figure, not measured; default: 128 MiB).
+    yield _layer(
+        _PARAMETERS,
+        wsrep_provider_options="gcache.size=256M;pc.ignore_quorum=false;pc.ignore_sb=false;pc.recovery=false",
+    )
+    # The operating system's user needs no password, so that the process list shows no secret.
+    yield _layer(_SST, wsrep_sst_method="mariabackup", wsrep_sst_auth="mysql:")
+    # Records the last primary component, which is needed to start after a full stop.
+    yield _layer("scripts/galera/", wsrep_notify_cmd=f"{_RUN} view")
+    # Outside the data directory, which a state transfer empties.
+    yield _layer("scripts/galera/", socket="/tmp/mysqld.sock", pid_file="/tmp/mysqld.pid")  # noqa: S108
+    # Half of the container's memory limit: connections, write sets and state transfers need memory too (project
+    # figure, not measured; the manual recommends up to 80 % on a dedicated server).
+    yield _layer(
+        "https://mariadb.com/docs/server/server-usage/storage-engines/innodb/innodb-buffer-pool",
+        innodb_buffer_pool_size=f"{wiring.memory[galera] // 2}M",
+    )
+    # A member must not wait for DNS when a client connects.
+    yield _layer(
+        "https://mariadb.com/docs/server/server-management/variables-and-modes/server-system-variables",
+        skip_name_resolve="ON",
+    )
+    # Kolla's default.
+    yield _layer("kolla-ansible, ansible/roles/mariadb/templates/galera.cnf.j2", max_connections=10000)
+
+
+def _layer(source: str, **options: str | int) -> Layer:
+    return Layer(Level.PROJECT, source, {"mysqld": options})
+
+
+def _actions(wiring: Wiring) -> tuple[ActionDefinition, ...]:
+    return tuple(action for number in range(len(wiring.galeras)) for action in _backups(wiring, number))
+
+
+def _backups(wiring: Wiring, number: int) -> tuple[ActionDefinition, ActionDefinition]:
+    galera = wiring.galeras[number]
+    members = wiring.members(galera)
+    # The scheduler places the backup's pod on the node of this member's volume. A member with a high ordinal is chosen,
+    # because ProxySQL sends writes to the member with the lowest ordinal.
+    member = members[:FIRST_MEMBERS][-1]
+    name, _, domain = member.partition(".")
+    document = {"member": member, "domain": domain, "members": len(members), "keep": KEPT}
+    data = ClaimMount(name="data", claim=f"data-{name}", path="/var/lib/mysql")
+    backups = ClaimMount(
+        name="backups", claim=replace(MYSQLD, name=galera).backup_claim_name, path="/var/lib/mysql-backup"
+    )
+    account = ("[client]\nuser = backup\npassword = ", Secret(_backup_account(galera)), "\n")
+    settings = TextFile("backup.json", (json.dumps(document) + "\n",))
+    return (
+        ActionDefinition(
+            job=_backup_job(galera, "backup", (settings, TextFile("backup.cnf", account))),
+            beside=galera,
+            purpose=f"Back up the database from {name}, prepare the backup and check that it can be opened",
+            requires="whole",
+            schedule=schedule(number),
+            mounts=(replace(data, read_only=True), backups),
+            attempts=3,
+            deadline=_BACKUP_DEADLINE,
+        ),
+        ActionDefinition(
+            job=_backup_job(galera, "restore", (settings,)),
+            beside=galera,
+            purpose=f"Replace the data of {name} by a backup; the other members take it from there",
+            requires="stopped",
+            mounts=(data, backups),
+            deadline=_BACKUP_DEADLINE,
+        ),
+    )
+
+
+def _backup_job(galera: str, name: str, files: tuple[TextFile, ...]) -> JobDefinition:
+    modules = {f"galera-backup-{module}": module for module in _BACKUP_MODULES}
+    return JobDefinition(
+        name=f"{galera}-{name}",
+        image="mariadb-server",
+        user="mysql",
+        quorums=(galera,),
+        command=f"env PYTHONPATH=/etc/mysql python3 -m galera_backup {name}",
+        written=(*(TextFile(file, (_BACKUP_MODULES[module],)) for file, module in modules.items()), *files),
+        files=(
+            *(File(file, f"/etc/mysql/galera_backup/{module}") for file, module in modules.items()),
+            *(File(file.name, f"/etc/mysql/{file.name}") for file in files),
+        ),
+    )
+
+
+MYSQLD = ProcessDefinition(
+    name="mysqld",
+    project="mariadb",
+    kind="StatefulSet",
+    uid=42434,
+    claim=Claim(production=200, lab=10),
+    # Galera's cache and logs are not part of a backup, and OpenStack's databases rarely fill their volume.
+    backups=Claim(production=400, lab=20),
+    grace=300,
+    containers=(
+        Container(
+            name="mariadb",
+            image="mariadb-server",
+            user="mysql",
+            command=_RUN,
+            ports=(
+                # All other projects connect to ProxySQL.
+                Port("mysql", MYSQL, clients=("project",)),
+                Port("wsrep", 4567, clients=("members",)),
+                Port("ist", 4568, clients=("members",)),
+                Port("sst", 4444, clients=("members",)),
+                Port("status", 9200, clients=("members",)),
+            ),
+            ready=Http("status", "/ready"),
+            alive=Http("status", "/alive"),
+            files=(
+                File("my.cnf", "/etc/mysql/my.cnf"),
+                _INITIAL,
+                *(File(f"galera-{module}", f"/etc/mysql/galera/{module}") for module in _MODULES),
+            ),
+            data="/var/lib/mysql",
+        ),
+    ),
+)
+
+PROXYSQL = ProcessDefinition(
+    name="proxysql",
+    project="mariadb",
+    kind="Deployment",
+    uid=42487,
+    exposed=((MYSQL, "proxysql"),),
+    containers=(
+        Container(
+            name="proxysql",
+            image="proxysql",
+            user="proxysql",
+            command=f"sh {proxysql.START.path}",
+            ports=(Port("proxysql", proxysql.PORT, clients=("needs",)),),
+            ready=Tcp("proxysql"),
+            alive=Tcp("proxysql"),
+            files=(proxysql.MEMBERS, proxysql.ACCOUNTS, proxysql.START),
+            owns=("/var/lib/proxysql",),
+            # Kolla's own script would write a different configuration.
+            environment=(("KOLLA_SKIP_EXTEND_START", "1"),),
+        ),
+    ),
+)
+
+EXPORTER = ProcessDefinition(
+    name="mysqld-exporter",
+    project="mariadb",
+    kind="Deployment",
+    uid=42472,
+    exposed=((MYSQLD_EXPORTER, "metrics"),),
+    containers=(
+        Container(
+            name="mysqld-exporter",
+            image="prometheus-mysqld-exporter",
+            user="prometheus",
+            # The exporter queries the member that a request names, so that any instance can serve a member's metrics.
+            command=f"/opt/mysqld_exporter/mysqld_exporter --config.my-cnf {_EXPORTER.path} "
+            f"--web.listen-address=:{MYSQLD_EXPORTER}",
+            ports=(Port("metrics", MYSQLD_EXPORTER, clients=("monitoring",)),),
+            # The probe does not request /metrics, which would need the name of a member.
+            ready=Http("metrics", "/"),
+            alive=Tcp("metrics"),
+            files=(_EXPORTER,),
+        ),
+    ),
+)
+
+PROJECT = ProjectDefinition(
+    name="mariadb",
+    processes=(MYSQLD, PROXYSQL, EXPORTER),
+    configure=_configure,
+    actions=_actions,
+)
