@@ -8,16 +8,16 @@ from pathlib import Path
 
 from blueprint.plan.planner import Plan, plan
 from blueprint.stackfile.loader import load_file
-from cloud import client, host
-from cloud.drill import disturbances, drill_report, observation, workloads
-from cloud.drill.disturbances import Disturbance
-from cloud.drill.result import Drill
-from cloud.lab_machines import Lab
 from commands import lab_stack, machine_lab, stack
 from commands.operation import interrupted_by_termination
 from console.errors import UserError
 from console.progress import Reporter
 from toolchain import openstack_programs
+from trials.cloud import client, host
+from trials.cloud.drill import disturbances, drill_report, observation, workloads
+from trials.cloud.drill.disturbances import Disturbance
+from trials.cloud.drill.result import Drill
+from trials.cloud.lab_machines import Lab
 
 
 def start(root: Path, name: str, server: str, kind: str, *, every: bool) -> int:

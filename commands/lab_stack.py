@@ -18,11 +18,11 @@ from blueprint.stackfile import list_files
 from blueprint.stackfile.inventory import guest_names
 from blueprint.stackfile.loader import load_file
 from blueprint.stackfile.settings import Settings
-from cloud import ingress_controller
 from commands import build_directory, passphrase, stack
 from commands.operation import Operation
 from files import atomic
 from toolchain.engine import installed
+from trials.cloud import ingress_controller
 
 SUFFIX = "-cloud"
 SALT = "encryptionsalt"
@@ -61,7 +61,7 @@ def write(root: Path, original: str, host_keys: Mapping[str, str]) -> None:
     servers = list_files.inlined({list_files.SERVERS: config[_SERVERS]})[list_files.SERVERS]
     config |= {
         stack.TARGET: "live",
-        "quorate:cni": "none",  # cloud/network.py connects the pods
+        "quorate:cni": "none",  # trials/cloud/network.py connects the pods
         _SERVERS: with_host_keys(servers, load_file(source), host_keys),
         # Whatever the stack's own domain is, names of the lab must not be those of a real cloud.
         "quorate:ingress": {"domain": ingress_controller.DOMAIN, "className": ingress_controller.CLASS},

@@ -14,16 +14,16 @@ import yaml
 
 from blueprint.plan.planner import Plan, plan
 from blueprint.stackfile.loader import load_file
-from cloud import bring_up, client, disks, host, masters, network, nspawn, ssh_access
-from cloud.drill import observer, workloads
-from cloud.images.prepare import prepare
-from cloud.lab_machines import Lab, lab_of
 from commands import clean, lab_stack, stack
 from commands.operation import interrupted_by_termination
 from commands.temporary_rendering import rendered
 from console.errors import UserError
 from console.progress import Reporter, duration
 from toolchain import openstack_programs
+from trials.cloud import bring_up, client, disks, host, masters, network, nspawn, ssh_access
+from trials.cloud.drill import observer, workloads
+from trials.cloud.images.prepare import prepare
+from trials.cloud.lab_machines import Lab, lab_of
 
 PARALLEL = {"PULUMI_PARALLEL": "4"}
 """Resources that `up` creates at a time: each workload starts three pods or more. With Pulumi's default of 8 for two

@@ -9,9 +9,9 @@ from commands.temporary_rendering import rendered
 from console.errors import UserError
 from console.progress import Reporter
 from proof.manifests import read_manifests
-from proof.services import containers, lab, run
-from proof.services.openstack_trials import Programs
 from toolchain import debian_root, openstack_programs
+from trials.services import containers, lab, run
+from trials.services.openstack_trials import Programs
 
 
 def prove_services(root: Path, name: str) -> int:

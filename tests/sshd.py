@@ -14,9 +14,9 @@ import pytest
 
 from console.errors import UserError
 from console.progress import Reporter
-from proof.services import lab
-from proof.services.lab import Lab, Machine
 from toolchain import debian_root
+from trials.services import lab
+from trials.services.lab import Lab, Machine
 
 HOST_KEY = "/etc/ssh/ssh_host_ed25519_key"
 

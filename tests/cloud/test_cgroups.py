@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cloud import cgroups
+from trials.cloud import cgroups
 
 MACHINE = "quorate-node1"
 

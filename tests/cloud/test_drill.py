@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from cloud import masters, network
-from cloud.drill import disturbances, drill_report, load, observer, readiness, result, workloads
-from cloud.drill.result import Drill, Event, Members, Silence, Writes
-from cloud.drill.workloads import Workload
-from cloud.lab_machines import Lab
 from console.errors import UserError
+from trials.cloud import masters, network
+from trials.cloud.drill import disturbances, drill_report, load, observer, readiness, result, workloads
+from trials.cloud.drill.result import Drill, Event, Members, Silence, Writes
+from trials.cloud.drill.workloads import Workload
+from trials.cloud.lab_machines import Lab
 
 
 def answer(moment: float, reason: str | None = None, api: str = "keystone") -> Event:

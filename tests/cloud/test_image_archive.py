@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from cloud.images import archive
-from cloud.images.archive import NAME, Image, Layer, UnsupportedFileError
+from trials.cloud.images import archive
+from trials.cloud.images.archive import NAME, Image, Layer, UnsupportedFileError
 
 
 def tree(place: Path) -> Path:

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from cloud.images import kolla, layers
-from cloud.images.recipe import OWN_FILES
 from console.errors import UserError
 from tests.services.stack import documents
 from tests.unit.test_machine_scripts import shellcheck
+from trials.cloud.images import kolla, layers
+from trials.cloud.images.recipe import OWN_FILES
 
 USERS = """\
 # A comment.
@@ -55,7 +55,7 @@ def test_a_package_without_kollas_sources_is_refused(tmp_path: Path) -> None:
 def stand_in(monkeypatch: pytest.MonkeyPatch) -> Any:
     """The module, without PyMySQL, which only its image has."""
     monkeypatch.setitem(sys.modules, "pymysql", types.ModuleType("pymysql"))
-    return importlib.import_module("cloud.images.files.proxysql_stand_in")
+    return importlib.import_module("trials.cloud.images.files.proxysql_stand_in")
 
 
 @pytest.fixture(scope="module")

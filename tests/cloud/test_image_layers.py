@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from cloud.images import kolla, prepare
-from cloud.images.kolla import Kolla
-from cloud.images.layers import Builder
-from cloud.images.recipe import parse_catalogue
 from console.errors import UserError
 from console.progress import Reporter
 from tests.fakes import script
 from toolchain import debian_root
+from trials.cloud.images import kolla, prepare
+from trials.cloud.images.kolla import Kolla
+from trials.cloud.images.layers import Builder
+from trials.cloud.images.recipe import parse_catalogue
 
 RECIPES = """\
 repository: quay.io/openstack.kolla

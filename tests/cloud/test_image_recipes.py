@@ -7,12 +7,12 @@ from typing import Any, cast
 
 import pytest
 
-from cloud.images import script
-from cloud.images.prepare import by_recipe
-from cloud.images.recipe import OWN_FILES, Catalogue, Recipe, RecipeError, catalogue, parse_catalogue
 from console.errors import UserError
 from tests.services.stack import documents
 from tests.stacks import ROOT
+from trials.cloud.images import script
+from trials.cloud.images.prepare import by_recipe
+from trials.cloud.images.recipe import OWN_FILES, Catalogue, Recipe, RecipeError, catalogue, parse_catalogue
 
 SMALL = """\
 repository: quay.io/openstack.kolla

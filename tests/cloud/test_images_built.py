@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from cloud.images.archive import NAME
-from cloud.images.prepare import prepare
 from console.errors import UserError
 from console.progress import Reporter
-from proof.services import lab
 from tests.services.stack import documents
+from trials.cloud.images.archive import NAME
+from trials.cloud.images.prepare import prepare
+from trials.services import lab
 
 IMAGE = "quay.io/openstack.kolla/memcached:2026.1-debian-trixie"
 CONFIGURATION = "/var/lib/kolla/config_files/config.json"

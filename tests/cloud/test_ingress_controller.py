@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from blueprint.plan.planner import plan
-from cloud import ingress_controller
-from cloud.ingress_controller import CERTIFICATE, CLASS, DOMAIN, Route
 from components.cloud import Cloud, CloudArgs
 from components.target.render import Render
 from tests.recording import Recorded, record
 from tests.stacks import full_size, parsed
+from trials.cloud import ingress_controller
+from trials.cloud.ingress_controller import CERTIFICATE, CLASS, DOMAIN, Route
 
 
 @pytest.fixture(scope="module")

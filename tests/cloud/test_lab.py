@@ -12,13 +12,13 @@ import yaml
 
 from blueprint.plan.planner import Plan, plan
 from blueprint.stackfile.loader import load_file
-from cloud import bring_up, power
-from cloud import lab_machines as labs
-from cloud.drill import disturbances
-from cloud.lab_machines import Lab, lab_of
 from console.errors import UserError
 from console.progress import Reporter
 from tests.stacks import STACKS, parsed
+from trials.cloud import bring_up, power
+from trials.cloud import lab_machines as labs
+from trials.cloud.drill import disturbances
+from trials.cloud.lab_machines import Lab, lab_of
 
 
 @pytest.fixture(scope="module")

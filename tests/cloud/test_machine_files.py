@@ -11,10 +11,10 @@ import yaml
 
 from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
-from cloud import bring_up, image_store, node_files
-from cloud.lab_machines import Lab, Machine, lab_of
 from tests.stacks import STACKS
 from tests.unit.test_machine_scripts import shellcheck
+from trials.cloud import bring_up, image_store, node_files
+from trials.cloud.lab_machines import Lab, Machine, lab_of
 
 SCRIPTS = Path(node_files.__file__).parent
 

@@ -12,10 +12,10 @@ import pytest
 
 from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
-from cloud import nspawn
-from cloud.lab_machines import Machine, lab_of
 from console.errors import UserError
 from tests.stacks import STACKS
+from trials.cloud import nspawn
+from trials.cloud.lab_machines import Machine, lab_of
 
 SLOW_AT_FIRST = """\
 #!/bin/sh

@@ -12,11 +12,11 @@ import pytest
 
 from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
-from cloud import network
-from cloud.lab_machines import lab_of
 from commands import lab_stack
 from tests.machines import by_hand
 from tests.stacks import ROOT, STACKS
+from trials.cloud import network
+from trials.cloud.lab_machines import lab_of
 
 pytestmark = [pytest.mark.alone, pytest.mark.heavy]
 

@@ -10,11 +10,11 @@ import pytest
 
 from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
-from cloud.lab_machines import Lab, lab_of
 from commands import drill, lab_stack, machine_lab
 from console.errors import UserError
 from files import atomic
 from tests.stacks import ROOT, STACKS
+from trials.cloud.lab_machines import Lab, lab_of
 
 MANIFEST = """\
 kind: CronJob

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from proof.services.lab import Machine
 from tests import sshd
 from tests.sshd import Agent, host_key
 from tests.stacks import ROOT, server, write
+from trials.services.lab import Machine
 
 RUN = "import pathlib, commands.machine_check as c; raise SystemExit(c.check_machines(pathlib.Path.cwd(), 'test'))"
 """Checks the stack "test" of the working directory."""

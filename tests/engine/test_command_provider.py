@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from proof.services.lab import Machine
 from tests import sshd
 from tests.engine.conftest import Done, Project
 from tests.sshd import Agent
+from trials.services.lab import Machine
 
 PROGRAM = """
 import json, pulumi

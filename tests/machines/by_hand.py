@@ -9,9 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from cloud import bring_up, host, network, nspawn
-from cloud.lab_machines import DIRECTORY, Lab, Machine
 from console.errors import UserError
+from trials.cloud import bring_up, host, network, nspawn
+from trials.cloud.lab_machines import DIRECTORY, Lab, Machine
 
 OF_A_TEST = " (test)"
 """End of the names of tests' labs, by which a lab that an interrupted test left is recognized."""

@@ -19,9 +19,6 @@ import yaml
 
 from blueprint.plan.planner import Plan, plan
 from blueprint.stackfile.loader import load_file
-from cloud import bring_up, host, masters, network, nspawn, power
-from cloud.drill import result
-from cloud.lab_machines import Lab, Machine, lab_of
 from components import machine_files
 from components.k8s_master.pki import Pki
 from components.machine import directory, variables
@@ -29,10 +26,13 @@ from components.secrets import Keyring
 from components.templates import fill
 from console.errors import UserError
 from console.progress import Reporter
-from proof.trial_report import Proof
 from tests.machines import by_hand
 from tests.machines.report_plugin import proof_of
 from tests.stacks import STACKS
+from trials.cloud import bring_up, host, masters, network, nspawn, power
+from trials.cloud.drill import result
+from trials.cloud.lab_machines import Lab, Machine, lab_of
+from trials.trial_report import Proof
 
 LAB = f"members{by_hand.OF_A_TEST}"
 WORKERS = ("messaging1", "messaging2")

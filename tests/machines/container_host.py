@@ -11,10 +11,10 @@ from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 
 from blueprint.plan.nodes import Capacity
-from cloud import bring_up, host, network, nspawn, ssh_access
-from cloud.lab_machines import DIRECTORY, Machine
 from tests.machines import virt_network
 from tests.machines.virt_network import Place
+from trials.cloud import bring_up, host, network, nspawn, ssh_access
+from trials.cloud.lab_machines import DIRECTORY, Machine
 
 NAME = "virt1"
 ADDRESS = "10.77.1.1"

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import yaml
 
-from proof.services.lab import until
 from tests.engine.conftest import Done, Project, open_project
 from tests.sshd import Agent
+from trials.services.lab import until
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from proof.services.lab import until
 from tests.machines import base_image, virt_network
 from tests.machines.virt_network import Place
+from trials.services.lab import until
 
 PLACE = Place("quorate-virt", "quorate-virt0", "10.77.0.1", "10.77.0.254")
 NETWORK = "10.77.0.0/24"

@@ -9,10 +9,10 @@ import re
 
 import pytest
 
-from cloud.drill.result import Writes
-from proof import trial_report
-from proof.trial_report import Proof
 from tests.stacks import ROOT
+from trials import trial_report
+from trials.cloud.drill.result import Writes
+from trials.trial_report import Proof
 
 PROOF = "proof"
 """The name of the property of a test that holds a proof."""

@@ -14,11 +14,6 @@ import yaml
 import contract
 from blueprint.plan.planner import Plan, plan
 from blueprint.stackfile.loader import load_file
-from cloud import bring_up, client, host, ingress_controller, masters, nspawn
-from cloud.drill import readiness, workloads
-from cloud.drill.observation import Cloud
-from cloud.images.prepare import prepare
-from cloud.lab_machines import Lab, lab_of
 from commands import machine_lab
 from commands.temporary_rendering import rendered
 from console.errors import UserError
@@ -26,6 +21,11 @@ from console.progress import Reporter
 from tests.machines import by_hand
 from tests.stacks import ROOT, STACKS
 from toolchain import openstack_programs
+from trials.cloud import bring_up, client, host, ingress_controller, masters, nspawn
+from trials.cloud.drill import readiness, workloads
+from trials.cloud.drill.observation import Cloud
+from trials.cloud.images.prepare import prepare
+from trials.cloud.lab_machines import Lab, lab_of
 
 STACK = "dev"
 LAB = f"dev{by_hand.OF_A_TEST}"

@@ -16,14 +16,14 @@ import yaml
 
 from blueprint.plan.planner import Plan, plan
 from blueprint.stackfile.loader import load_file
-from cloud import bring_up, host, masters
-from cloud.lab_machines import lab_of
 from console.errors import UserError
 from console.progress import Reporter
 from tests.machines import by_hand
 from tests.machines.changing_lab import WORKERS, Changing, Writer, etcdctl, make_client, until, write_directory
 from tests.machines.report_plugin import PROOF
 from tests.stacks import STACKS
+from trials.cloud import bring_up, host, masters
+from trials.cloud.lab_machines import lab_of
 
 pytestmark = [pytest.mark.alone, pytest.mark.heavy]
 

@@ -14,8 +14,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-from cloud import nspawn
-from cloud.lab_machines import Machine
 from console.errors import UserError
 from contract import DEDICATED, POOL
 from tests.machines import by_hand
@@ -31,6 +29,8 @@ from tests.machines.changing_lab import (
     until,
 )
 from tests.machines.report_plugin import PROOF
+from trials.cloud import nspawn
+from trials.cloud.lab_machines import Machine
 
 pytestmark = [pytest.mark.alone, pytest.mark.heavy]
 

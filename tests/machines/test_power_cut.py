@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from cloud.drill import disturbances, drill_report, observation
-from cloud.drill.result import Drill
 from tests.machines import by_hand, report_plugin
 from tests.machines.report_plugin import PROOF, proof_of
 from tests.machines.small_lab import SmallLab, release, small_lab
+from trials.cloud.drill import disturbances, drill_report, observation
+from trials.cloud.drill.result import Drill
 
 pytestmark = pytest.mark.alone
 

@@ -13,7 +13,6 @@ import yaml
 
 from console.errors import UserError
 from console.progress import Reporter
-from proof.services.lab import until
 from tests import sshd
 from tests.engine.conftest import (
     engine,  # noqa: F401  # pyright: ignore[reportUnusedImport] - a fixture
@@ -23,6 +22,7 @@ from tests.machines.container_host import ContainerHost
 from tests.machines.guests import Guests, open_stack
 from tests.machines.libvirt_host import VirtHost
 from toolchain import debian_root
+from trials.services.lab import until
 
 pytestmark = [pytest.mark.alone, pytest.mark.heavy]
 

@@ -18,7 +18,6 @@ import yaml
 from commands import virt_host_check
 from console.errors import UserError
 from console.progress import Reporter
-from proof.services.lab import until
 from tests import sshd
 from tests.engine.conftest import (
     engine,  # noqa: F401  # pyright: ignore[reportUnusedImport] - a fixture
@@ -29,6 +28,7 @@ from tests.machines.libvirt_host import VirtHost
 from tests.stacks import ROOT
 from toolchain import debian_root, libvirt_provider
 from toolchain.engine import installed
+from trials.services.lab import until
 
 pytestmark = pytest.mark.heavy
 

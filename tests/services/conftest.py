@@ -9,10 +9,10 @@ import pytest
 
 from console.errors import UserError
 from console.progress import Reporter
-from proof.services import lab
-from proof.services.containers import Container, read
 from tests.services.stack import documents
 from toolchain import debian_root, openstack_programs
+from trials.services import lab
+from trials.services.containers import Container, read
 
 
 @pytest.fixture(scope="session")

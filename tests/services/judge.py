@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from proof.services.run import line
-from proof.trial_report import Proof
+from trials.services.run import line
+from trials.trial_report import Proof
 
 
 def judge(proofs: Iterable[Proof]) -> None:

@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from proof.services.containers import Container
-from proof.services.lab import Lab, Machine, place
+from trials.services.containers import Container
+from trials.services.lab import Lab, Machine, place
 
 CONFIG, RULES = "/etc/prometheus/prometheus.yml", "/etc/prometheus/alerts.yml"
 PROGRAMS = {

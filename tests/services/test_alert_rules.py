@@ -13,10 +13,10 @@ import yaml
 from blueprint.plan.planner import plan
 from openstack import configuration
 from openstack.config.formats import public_text
-from proof.services.containers import Container
-from proof.services.lab import Lab, Machine
 from tests.services.monitoring import CONFIG, RULES, place_programs
 from tests.stacks import full_size, parsed
+from trials.services.containers import Container
+from trials.services.lab import Lab, Machine
 
 
 @pytest.fixture(scope="module")

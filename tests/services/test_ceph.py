@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from proof.services import ceph
-from proof.services.containers import Container
 from tests.services.judge import judge
+from trials.services import ceph
+from trials.services.containers import Container
 
 
 @pytest.mark.heavy

@@ -14,10 +14,10 @@ import pytest
 from blueprint.openstack.options import FILES, Option, listed
 from console.progress import Reporter
 from openstack import node_values
-from proof.services.containers import Container, read
 from tests.services.stack import documents
 from toolchain.openstack_programs import DEFAULT, ensure, releases
 from toolchain.option_lists import PROJECTS
+from trials.services.containers import Container, read
 
 VALIDATE = Path(__file__).parent / "validate.py"
 _UNKNOWN = "is not part of the sample config"

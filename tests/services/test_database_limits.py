@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from proof.services.containers import Container
+from trials.services.containers import Container
 
 CHANGES_TABLES = ("db_sync", "db sync", "neutron-db-manage", "cells.sh", "online_data_migrations")
 """Parts of the commands of jobs that change tables."""

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from proof.services import galera, galera_backup, two_galeras
-from proof.services.containers import Container, read
 from tests.services.judge import judge
 from tests.services.stack import objects
 from tests.stacks import full_size, own_galera, parsed
+from trials.services import galera, galera_backup, two_galeras
+from trials.services.containers import Container, read
 
 
 def test_galera_keeps_what_it_acknowledged(root: Path, containers: Mapping[str, Container]) -> None:

@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from proof.services.containers import Container
+from trials.services.containers import Container
 
 SETTINGS = "/etc/openstack-dashboard/local_settings.d/_9999-custom-settings.py"
 PROGRAM = """\

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from proof.services.containers import Container
-from proof.services.galera import Cluster as Galera
-from proof.services.lab import Lab, until
-from proof.services.rabbitmq import Cluster as Rabbitmq
 from tests.services.monitoring import Monitoring
+from trials.services.containers import Container
+from trials.services.galera import Cluster as Galera
+from trials.services.lab import Lab, until
+from trials.services.rabbitmq import Cluster as Rabbitmq
 
 SOON = 180
 """Seconds until something must be seen on a busy machine, with rules that wait for seconds instead of minutes."""

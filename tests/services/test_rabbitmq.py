@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from proof.services import rabbitmq as proof
-from proof.services.containers import Container, read
 from tests.services.judge import judge
 from tests.services.stack import objects
 from tests.stacks import full_size, parsed, two_brokers
+from trials.services import rabbitmq as proof
+from trials.services.containers import Container, read
 
 
 def test_rabbitmq_keeps_what_it_confirmed(root: Path, containers: Mapping[str, Container]) -> None:

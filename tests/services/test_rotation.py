@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from blueprint.stackfile.settings import SecretVersion
-from proof.services import rotation
-from proof.services.containers import Container, read
 from tests.services.judge import judge
 from tests.services.stack import documents
+from trials.services import rotation
+from trials.services.containers import Container, read
 
 KEPT, REMOVED = SecretVersion(generation=2), SecretVersion(generation=2, previous="removed")
 

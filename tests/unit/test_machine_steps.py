@@ -10,10 +10,10 @@ from pathlib import Path
 from components import machine_files
 from components.k8s_master import etcd
 from components.machine import Step
-from proof.services.lab import until
 from tests.fakes import script
 from tests.unit.placeholders import CERTIFICATES
 from tests.unit.test_components_machines import DEV, LARGE, NGINX, PROXY, document, node
+from trials.services.lab import until
 
 
 def step_of(name: str, step: str) -> Step:

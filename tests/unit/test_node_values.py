@@ -16,10 +16,10 @@ from components.cloud import Cloud, CloudArgs
 from components.target.render import Render
 from openstack import configuration, node_values
 from openstack.projects import PROCESSES
-from proof.services.containers import read
 from tests.recording import Recorded, record
 from tests.services.stack import documents
 from tests.stacks import full_size, parsed
+from trials.services.containers import read
 
 
 def compute(**default: Any) -> dict[str, Any]:

@@ -10,10 +10,10 @@ from typing import cast
 
 import pytest
 
-from proof.services import run as services
-from proof.services.galera import Cluster, contradictions
-from proof.services.lab import Broken, Unavailable
-from proof.trial_report import Proof, document, in_turn
+from trials.services import run as services
+from trials.services.galera import Cluster, contradictions
+from trials.services.lab import Broken, Unavailable
+from trials.trial_report import Proof, document, in_turn
 
 GOOD = Proof("Galera: kill -9 of one member", 40, 38, 0, 12.5)
 

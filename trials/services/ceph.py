@@ -1,0 +1,286 @@
+"""Trials of Ceph: monitors and OSDs fail under load, and no acknowledged object may be lost.
+
+The programs run with the rendered configuration. Files replace disks; the trials prepare them as `ceph-volume lvm
+prepare` prepares a disk, with the rendered key of client.bootstrap-osd. The addresses of nodes in ceph.conf are
+replaced by those of the lab's machines.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from trials.services.containers import Container
+from trials.services.lab import Broken, Lab, Machine, require, until
+from trials.trial_report import Proof, in_turn
+
+DOMAIN = "openstack.svc"
+MONITORS = tuple(f"ceph-mon-{number}" for number in range(3))
+STORAGE = tuple(f"storage-{number}" for number in range(3))
+START = 300
+"""Seconds that the start of a Ceph daemon may take on a busy machine."""
+_CONFIGURATION = "/etc/ceph/ceph.conf"
+_LOAD = """\
+i=%d
+while sleep 0.2; do
+    i=$((i + 1))
+    echo "object $i" | timeout 60 rados --id glance --pool images put "object-$i" - && echo "$i ok" || echo "$i no"
+done
+"""
+_PREPARE = """\
+uuid=%s key=$(ceph-authtool --gen-print-key)
+bootstrap="--name client.bootstrap-osd --keyring /var/lib/kolla/secrets/client.bootstrap-osd.keyring"
+id=$(echo "{\\"cephx_secret\\": \\"$key\\"}" | ceph $bootstrap osd new $uuid -i -)
+data=/var/lib/ceph/osd/ceph-$id
+install -d -o ceph -g ceph $data
+ceph-authtool --create-keyring $data/keyring --name osd.$id --add-key "$key"
+chown ceph:ceph $data/keyring
+ceph-osd --mkfs --setuser ceph --setgroup ceph --id $id --osd-uuid $uuid --osd-data $data \\
+    --osd-objectstore bluestore --bluestore-block-size 2147483648
+"""
+_NO_DISKS_OF_LVM = "#!/bin/sh\n"
+"""Script that replaces ceph-volume, because files need no activation."""
+
+
+class Cluster:
+    """A Ceph cluster in the lab: three monitors with managers, three OSDs, and a client with Glance's account."""
+
+    def __init__(self, lab: Lab, containers: Mapping[str, Container]) -> None:
+        self.lab, self._containers = lab, containers
+        self.monitors = {name: lab.add(name) for name in MONITORS}
+        self.storage = {name: lab.add(name) for name in STORAGE}
+        self.client, self.gateway = lab.add("ceph-client"), lab.add("radosgw")
+        lab.name_members("ceph-mon-members", DOMAIN, MONITORS)
+        self.written = 0
+        for machine in self.monitors.values():
+            self._place(machine, "ceph-mon/ceph-mon", "/mon.sh")
+            self._place(machine, "ceph-mon/ceph-mgr", "/mgr.sh")
+        for machine in self.storage.values():
+            self._place(machine, "ceph-osd/ceph-osd", "/osd.sh")
+            machine.write("/usr/local/sbin/ceph-volume", _NO_DISKS_OF_LVM, mode="0755")
+        self._place(self.client, "glance-api/glance-api")
+        self._place(self.gateway, "radosgw/radosgw", "/radosgw.sh")
+
+    def _place(self, machine: Machine, name: str, script: str = "") -> Container:
+        """Writes a container's files into a machine, with the addresses of the lab. Returns the container."""
+        container = self._containers[name]
+        addresses = ",".join(monitor.address for monitor in self.monitors.values())
+        for path, file in container.files.items():
+            text = file.text
+            if path == _CONFIGURATION:
+                text = re.sub(r"(?m)^mon_host = .*", f"mon_host = {addresses}", text)
+            machine.write(path, text)
+        if script:
+            machine.write(script, container.command)
+        return container
+
+    def run_job(self, name: str) -> None:
+        """Runs a rendered job of a Ceph client on a separate machine. Raises Broken if the job fails."""
+        machine = self.lab.machines.get(name) or self.lab.add(name)
+        try:
+            machine.run(self._place(machine, f"{name}/{name}").command.split(), seconds=START)
+        except subprocess.CalledProcessError as error:
+            raise Broken(f"job {name} exited with {error.returncode}: {error.stdout}{error.stderr}") from None
+
+    def start(self, *names: str) -> None:
+        for name in names:
+            if monitor := self.monitors.get(name):
+                run = ["bash", "-c", "bash -e /mgr.sh & exec bash -e /mon.sh"]
+                monitor.start(run, "root", {"POD_NAME": name, "POD_IP": monitor.address})
+            else:
+                storage = self.storage[name]
+                storage.start(["bash", "-e", "/osd.sh"], "root", {"POD_NAME": name, "POD_IP": storage.address})
+
+    def kill(self, *names: str) -> None:
+        for name in names:
+            self.lab.machines[name].kill()
+
+    def ready(self, name: str) -> bool:
+        """Whether the rendered readiness probe of a monitor succeeds."""
+        return _succeeds(self.monitors[name], ["env", f"POD_NAME={name}", *self._probe("ceph-mon")])
+
+    def active(self, name: str) -> bool:
+        """Whether the rendered readiness probe of a storage node's OSD succeeds."""
+        return _succeeds(self.storage[name], self._probe("ceph-osd"))
+
+    def _probe(self, name: str) -> Sequence[str]:
+        return self._containers[f"{name}/{name}"].ready
+
+    def wait_ready(self) -> float:
+        """Waits until all monitors are in the quorum and all OSDs are active. Returns the seconds that this took."""
+        return until("monitors in quorum", lambda: all(map(self.ready, MONITORS)), START, 1) + until(
+            "OSDs active", lambda: all(map(self.active, STORAGE)), START, 1
+        )
+
+    def quorum(self, name: str) -> list[str]:
+        """Returns the monitors in the quorum, as a monitor's `ceph quorum_status` lists them; [] without a quorum."""
+        try:
+            return json.loads(self.monitors[name].run(["timeout", "10", "ceph", "quorum_status"]))["quorum_names"]
+        except subprocess.CalledProcessError:
+            return []
+
+    def ceph(self, *words: str) -> str:
+        """Runs the command `ceph` as administrator on a running monitor. Returns its output."""
+        monitor = next(machine for machine in self.monitors.values() if machine.runs)
+        return monitor.run(["timeout", "60", "ceph", *words], seconds=90)
+
+    def load(self) -> None:
+        """Starts the load: a client writes objects with Glance's account, each with a new connection."""
+        self.client.log.write_text("")
+        self.client.start(["bash", "-c", _LOAD % self.written], "root")
+
+    def said(self) -> dict[int, str]:
+        lines = [line.split() for line in self.client.log.read_text(errors="replace").splitlines()]
+        return {int(line[0]): line[1] for line in lines if len(line) == 2 and line[0].isdecimal()}
+
+    def more(self, objects: int = 5) -> float:
+        """Waits until Ceph has acknowledged further objects. Returns the seconds until the first of them."""
+
+        def count() -> int:
+            return list(self.said().values()).count("ok")
+
+        before = count()
+        first = until("an object is acknowledged", lambda: count() > before, START, 0.2)
+        until("objects are acknowledged", lambda: count() >= before + objects, START)
+        return first
+
+    def end_load(self) -> dict[int, str]:
+        """Stops the load.
+
+        Returns for each object, by number, whether the write was acknowledged (`ok`) or not (`no`).
+        """
+        self.client.stop(70)
+        said = self.said()
+        self.written = max(said, default=self.written) + 1
+        return said
+
+    def intact(self, number: int) -> bool:
+        """Whether the object with a number can be read and has the written content."""
+        command = ["timeout", "60", "rados", "--id", "glance", "--pool", "images", "get", f"object-{number}", "-"]
+        return self.client.run(command, check=False, seconds=90) == f"object {number}\n"
+
+
+def _succeeds(machine: Machine, command: Sequence[str]) -> bool:
+    try:
+        machine.run(["timeout", "15", *command])
+    except subprocess.CalledProcessError:
+        return False
+    return True
+
+
+def begin(cluster: Cluster) -> list[str]:
+    """Starts a new Ceph cluster, prepares its disks, and runs the jobs of its clients twice.
+
+    Returns notes for the report.
+    """
+    cluster.start(*MONITORS)
+    quorum = until("monitors in quorum", lambda: all(map(cluster.ready, MONITORS)), START, 1)
+    for machine in cluster.storage.values():
+        machine.run(["bash", "-ec", _PREPARE % uuid.uuid4()], seconds=START)
+    cluster.start(*STORAGE)
+    active = until("OSDs active", lambda: all(map(cluster.active, STORAGE)), START, 1)
+    for job in ("glance-storage", "cinder-storage", "nova-storage", "radosgw-storage") * 2:
+        cluster.run_job(job)
+    until("a manager is active", lambda: json.loads(cluster.ceph("mgr", "stat"))["available"], START, 2)
+    foreign = ["timeout", "60", "rados", "--id", "glance", "--pool", "volumes", "put", "a", "/etc/ceph/ceph.conf"]
+    require(not _succeeds(cluster.client, foreign), "Glance's account writes into Cinder's pool")
+    cluster.client.run(["rbd", "--id", "glance", "create", "--size", "8M", "images/proof"], seconds=START)
+    cluster.gateway.start(["bash", "-e", "/radosgw.sh"], "root")
+    gateway = until(
+        "the gateway is healthy", lambda: cluster.gateway.get(7480, "/swift/healthcheck")[0] == 200, START, 1
+    )
+    pools = cluster.ceph("osd", "pool", "ls").split()
+    return [
+        f"three monitors were in quorum after {quorum:.0f} s, three OSDs active after {active:.0f} s",
+        f"pools after the jobs had run twice: {', '.join(pools)}; Glance's account cannot write into Cinder's",
+        f"the gateway was healthy after {gateway:.0f} s",
+    ]
+
+
+Failure = Callable[[Cluster], list[str]]
+
+
+def monitor_killed(cluster: Cluster) -> list[str]:
+    """kill -9 of one of three monitors, the leader."""
+    cluster.kill("ceph-mon-0")
+    seconds = until("quorum of two", lambda: cluster.quorum("ceph-mon-1") == ["ceph-mon-1", "ceph-mon-2"], START, 1)
+    silence = cluster.more()
+    cluster.start("ceph-mon-0")
+    return [
+        f"quorum_status named the other two after {seconds:.0f} s; the next write was {silence:.1f} s later",
+        f"all were ready {cluster.wait_ready():.0f} s after it started again",
+    ]
+
+
+def monitor_cut_off(cluster: Cluster) -> list[str]:
+    """One of three monitors is cut off."""
+    cluster.lab.isolate("ceph-mon-2")
+    seconds = until("the minority is not ready", lambda: not cluster.ready("ceph-mon-2"), START, 1)
+    silence = cluster.more()
+    cluster.lab.heal()
+    return [
+        f"it was not ready any more after {seconds:.0f} s; the next write was {silence:.1f} s later",
+        f"all were ready {cluster.wait_ready():.0f} s after the network was whole",
+    ]
+
+
+def storage_killed(cluster: Cluster) -> list[str]:
+    """kill -9 of one of three storage nodes."""
+    cluster.kill("storage-1")
+    silence = cluster.more()
+    cluster.start("storage-1")
+    return [f"writes went on after {silence:.1f} s", f"all were ready after {cluster.wait_ready():.0f} s"]
+
+
+def power_cut(cluster: Cluster) -> list[str]:
+    """Monitors and storage nodes are all killed at the same moment."""
+    cluster.kill(*MONITORS, *STORAGE)
+    cluster.start(*MONITORS, *STORAGE)
+    return [f"all were ready after {cluster.wait_ready():.0f} s"]
+
+
+def lost_disks(cluster: Cluster) -> list[str]:
+    """Two of three monitors return without their data: they join the one that is left."""
+    lost = MONITORS[1:]
+    cluster.kill(*lost)
+    for name in lost:
+        cluster.monitors[name].run(["sh", "-c", "rm -rf /var/lib/ceph/mon/*"])
+    cluster.start(*lost)
+    return [f"all were ready after {cluster.wait_ready():.0f} s"]
+
+
+FAILURES: tuple[Failure, ...] = (monitor_killed, monitor_cut_off, storage_killed, power_cut, lost_disks)
+
+
+def trial(name: str, cluster: Cluster, failure: Failure) -> Proof:
+    """Makes the Ceph cluster fail under load, and reads every acknowledged object afterwards. Returns the result."""
+    started = time.monotonic()
+    cluster.load()
+    problem, notes = "", list[str]()
+    try:
+        cluster.more()
+        notes = failure(cluster)
+        cluster.more()
+    except (TimeoutError, Broken) as error:
+        problem = str(error)
+    said = cluster.end_load()
+    acknowledged = [number for number, answer in said.items() if answer == "ok"]
+    lost = 0 if problem else sum(not cluster.intact(number) for number in acknowledged)
+    seconds = round(time.monotonic() - started, 1)
+    return Proof(name, len(said), len(acknowledged), lost, seconds, tuple(notes), problem)
+
+
+def prove(root: Path, containers: Mapping[str, Container], failures: Sequence[Failure] = FAILURES) -> list[Proof]:
+    """Runs the failures on one Ceph cluster, until the cluster does not survive one. Returns the results.
+
+    Raises Unavailable if this machine cannot run the lab.
+    """
+    with Lab(root) as lab:
+        cluster = Cluster(lab, containers)
+        notes = begin(cluster)
+        return in_turn("Ceph", failures, lambda name, failure: trial(name, cluster, failure), notes)

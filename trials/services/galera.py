@@ -1,0 +1,362 @@
+"""Trials of Galera: members fail under write load, and no acknowledged write may be lost.
+
+The members run with the rendered configuration. The load moves money between accounts and appends numbers, as Jepsen's
+bank and append tests do. After each failure, every member must have every acknowledged number, no rejected number, and
+an unchanged sum of money. The docstring of a failure is the name of its trial in the report.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from trials.services.containers import Container
+from trials.services.lab import Broken, Lab, Machine, place, require, until
+from trials.trial_report import Proof, in_turn
+
+ACCOUNTS = 20
+SERVICE, DOMAIN, PORT = "mysqld-members", "openstack.svc", 9200
+MOST = 5
+"""Number of members to which the trials enlarge the cluster."""
+START = 240
+"""Seconds that the start of a Galera member may take on a busy machine."""
+_SYNCED = "SET SESSION wsrep_sync_wait = 1;"
+_LOAD = Path(__file__).with_name("galera_load.py")
+_SQL = """\
+CREATE DATABASE bank;
+CREATE TABLE bank.account (id INT PRIMARY KEY, balance INT NOT NULL);
+CREATE TABLE bank.transfer (number BIGINT PRIMARY KEY);
+CREATE TABLE bank.filling (id INT AUTO_INCREMENT PRIMARY KEY, text LONGBLOB);
+CREATE USER client@'%' IDENTIFIED BY '{password}';
+GRANT ALL ON bank.* TO client@'%';
+"""
+
+
+class Cluster:
+    """A Galera cluster in the lab: its members, each on a machine, and a client."""
+
+    def __init__(self, lab: Lab, container: Container, size: int = 3) -> None:
+        self.lab, self.container, self.workload = lab, container, container.workload
+        self.members: dict[str, Machine] = {}
+        self.restarts = 0
+        self.user, self.password, self.database = "client", secrets.token_urlsafe(12), "bank"
+        self.environment: dict[str, str] = {}
+        self._commands: dict[str, list[str]] = {}
+        for number in range(size):
+            self.add(number)
+        self.client = lab.add(f"{self.workload}-client")
+        self.name()
+
+    def add(self, number: int) -> Machine:
+        """Adds the machine of a further member, as a StatefulSet with more replicas does. Does not start the member."""
+        name = f"{self.workload}-{number}"
+        machine = self.members[name] = self.lab.add(name)
+        self._commands[name] = place(machine, self.container)
+        return machine
+
+    def grow(self, number: int) -> None:
+        """Adds the machine of a further member, and the member's name to the DNS of the lab.
+
+        Does not start the member.
+        """
+        self.add(number)
+        self.name()
+
+    def name(self) -> None:
+        """Writes the names of all members to the DNS of the lab."""
+        self.lab.name_members(f"{self.workload}-members", DOMAIN, list(self.members))
+
+    def start(self, *names: str) -> None:
+        for name in names:
+            self.members[name].start(self._commands[name], "mysql", self.environment)
+
+    def state(self, name: str) -> tuple[int, str]:
+        """Returns the HTTP status and text of a member's readiness probe; status 0 if the member does not answer."""
+        return self.members[name].get(PORT, "/ready")
+
+    def wait_ready(self, *names: str, seconds: float = START) -> float:
+        """Waits until members are ready. Restarts members that have ended or are not alive, as kubelet does.
+
+        Returns the seconds that this took.
+        """
+        return until(f"{', '.join(names)} ready: {self._states()}", lambda: self._all_ready(names), seconds)
+
+    def _all_ready(self, names: tuple[str, ...]) -> bool:
+        for name in names:
+            machine = self.members[name]
+            if machine.runs and machine.get(PORT, "/alive")[0] == 503:
+                machine.stop()
+            if not machine.runs:
+                self.restarts += 1
+                self.start(name)
+        return all(self.state(name)[0] == 200 for name in names)
+
+    def _states(self) -> str:
+        return "; ".join(f"{name}: {self.state(name)[1]}" for name in self.members)
+
+    def sql(self, name: str, statement: str, *, check: bool = True, seconds: float = 60) -> str:
+        """Runs SQL statements on a member, with the account of the operating system's user. Returns the output."""
+        command = ["mariadb", "--no-defaults", "--socket=/tmp/mysqld.sock", "-NBe", statement]
+        return self.members[name].run(command, user="mysql", check=check, seconds=seconds)
+
+    def refuses_writes(self, name: str) -> bool:
+        """Whether a member rejects a write because it is not in the primary component."""
+        said = self.members[name].run(
+            ["sh", "-c", 'mariadb --no-defaults --socket=/tmp/mysqld.sock -e "$1" 2>&1; true', "sh",
+             "INSERT INTO bank.filling (text) VALUES ('minority')"],
+            user="mysql",
+        )  # fmt: skip
+        return "WSREP has not yet prepared node" in said
+
+    def kill(self, *names: str) -> None:
+        for name in names:
+            self.members[name].kill()
+
+    def stop(self, *names: str) -> None:
+        for name in names:
+            self.members[name].stop()
+
+
+class Load:
+    """The write load: transfers that the client makes, with the outcome of each in `said` (ok, no or unknown)."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        self.said: dict[int, str] = {}
+        cluster.client.write("/load.py", _LOAD.read_text(encoding="utf-8"))
+
+    def start(self) -> None:
+        """Starts a run of the load, which writes to all current members."""
+        settings = {
+            "members": [machine.address for machine in self.cluster.members.values()],
+            "user": self.cluster.user,
+            "password": self.cluster.password,
+            "database": self.cluster.database,
+            "accounts": ACCOUNTS,
+            "first": len(self.said),
+        }
+        self.cluster.client.write("/etc/load.json", json.dumps(settings))
+        self.cluster.client.log.write_text("")
+        self.cluster.client.start(["python3", "/load.py"], "root")
+
+    def acknowledged(self) -> int:
+        """Returns how many transfers of the current run are acknowledged."""
+        return self.cluster.client.log.read_text().count(" ok\n")
+
+    def acknowledged_numbers(self) -> list[int]:
+        """Returns the numbers of the transfers of the current run that are acknowledged."""
+        lines = self.cluster.client.log.read_text().splitlines(keepends=True)
+        return [int(line.split()[0]) for line in lines if line.endswith(" ok\n")]
+
+    def more(self, transfers: int = 20, seconds: float = 60) -> float:
+        """Waits until the cluster has acknowledged further transfers. Returns the seconds until the first of them."""
+        before = self.acknowledged()
+        first = until("a transfer is acknowledged", lambda: self.acknowledged() > before, seconds, 0.2)
+        until("transfers are acknowledged", lambda: self.acknowledged() >= before + transfers, seconds)
+        return first
+
+    def stop(self) -> dict[int, str]:
+        """Ends the run of the load. Returns the outcome of each of the run's transfers, by number."""
+        self.cluster.client.stop(30)
+        lines = [line.split() for line in self.cluster.client.log.read_text().splitlines()]
+        run = {int(words[0]): words[1] for words in lines if len(words) == 2 and words[0].isdecimal()}
+        self.said |= run
+        return run
+
+
+def contradictions(cluster: Cluster, said: Mapping[int, str]) -> tuple[int, list[str]]:
+    """Compares the members' data with the outcomes of transfers, which are by number in `said`.
+
+    Returns the number of acknowledged transfers that a member lacks, and texts about other errors.
+    """
+    lost: set[int] = set()
+    wrong: list[str] = []
+    sums: set[str] = set()
+    contents: set[frozenset[int]] = set()
+    for name in cluster.members:
+        rows = cluster.sql(name, f"{_SYNCED} SELECT number FROM {cluster.database}.transfer")  # noqa: S608
+        numbers = frozenset(int(row) for row in rows.split())
+        contents.add(numbers)
+        lost |= {number for number, answer in said.items() if answer == "ok"} - numbers
+        rejected = {number for number, answer in said.items() if answer == "no"} & numbers
+        if rejected:
+            wrong.append(f"{name} has {len(rejected)} transfers that were rejected")
+        balance = f"{_SYNCED} SELECT SUM(balance) FROM {cluster.database}.account"  # noqa: S608
+        sums.add(cluster.sql(name, balance).strip())
+    if len(contents) != 1:
+        wrong.append("the members have different transfers")
+    if sums != {"0"}:
+        wrong.append(f"the accounts do not add up to 0: {', '.join(sorted(sums))}")
+    return len(lost), wrong
+
+
+Failure = Callable[[Cluster, Load], list[str]]
+
+
+def trial(name: str, cluster: Cluster, load: Load, failure: Failure) -> Proof:
+    """Makes the cluster fail under load, and checks all transfers since the first failure. Returns the result."""
+    started = time.monotonic()
+    load.start()
+    load.more()
+    problem, notes = "", list[str]()
+    try:
+        notes = failure(cluster, load)
+        cluster.wait_ready(*cluster.members)
+        load.more(seconds=START)
+    except (TimeoutError, Broken) as error:
+        problem = str(error)
+    run = load.stop()
+    answers = list(run.values())
+    lost, wrong = (0, []) if problem else contradictions(cluster, load.said)
+    notes.append(f"{answers.count('no')} transfers rejected, {answers.count('unknown')} broken off")
+    return Proof(
+        name, len(answers), answers.count("ok"), lost, round(time.monotonic() - started, 1), tuple(notes),
+        problem or "; ".join(wrong),
+    )  # fmt: skip
+
+
+def begin(cluster: Cluster) -> list[str]:
+    """Starts a new cluster, which exactly one member must bootstrap. Returns notes for the report."""
+    cluster.start(*cluster.members)
+    seconds = cluster.wait_ready(*cluster.members)
+    bootstrapped = [name for name, member in cluster.members.items() if "galera-start: bootstrap" in member.tail(5000)]
+    first, *_, last = cluster.members
+    require(bootstrapped == [first], f"bootstrapped by {bootstrapped}")
+    clusters = {cluster.state(name)[1].rpartition(" ")[2] for name in cluster.members}
+    require(len(clusters) == 1, f"{len(clusters)} clusters")
+    accounts = cluster.sql(last, "SELECT CONCAT(user, '@', host) FROM mysql.global_priv").split()
+    require("root@%" in accounts, f"the administrator has no account: {accounts}")
+    cluster.sql(first, _SQL.format(password=cluster.password))
+    values = ",".join(f"({number},0)" for number in range(ACCOUNTS))
+    cluster.sql(first, f"INSERT INTO bank.account VALUES {values}")  # noqa: S608
+    return [f"a new cluster of {len(cluster.members)} was ready after {seconds:.0f} s"]
+
+
+def one_killed(cluster: Cluster, load: Load) -> list[str]:
+    """kill -9 of one member."""
+    cluster.kill("mysqld-0")
+    silence = load.more()
+    cluster.start("mysqld-0")
+    back = cluster.wait_ready("mysqld-0")
+    return [f"transfers went on after {silence:.1f} s", f"the member was ready again {back:.0f} s after its start"]
+
+
+def minority(cluster: Cluster, load: Load) -> list[str]:
+    """One of three members is cut off from the network: it rejects writes, and the others continue."""
+    cluster.lab.isolate("mysqld-2")
+    refused = until("the minority refuses writes", lambda: cluster.refuses_writes("mysqld-2"), 60)
+    until("the minority is not ready", lambda: cluster.state("mysqld-2")[0] != 200, 20)
+    silence = load.more()
+    cluster.lab.heal()
+    back = cluster.wait_ready("mysqld-2")
+    return [
+        f"the minority refused writes after {refused:.1f} s and was not ready",
+        f"the majority wrote {silence:.1f} s later",
+        f"it was ready {back:.0f} s after the network was whole",
+    ]
+
+
+def full_stop(cluster: Cluster, load: Load) -> list[str]:
+    """All members stop one after the other under load; the most advanced one, killed last, starts last."""
+    *early, last = sorted(cluster.members)
+    for name in early:
+        cluster.stop(name)
+        load.more()
+    cluster.kill(last)
+    cluster.start(*early)
+
+    def waits() -> bool:
+        return all(last in cluster.state(name)[1] for name in early)
+
+    until(f"{', '.join(early)} wait for {last}", waits, START)
+    said = cluster.state(early[0])[1]
+    time.sleep(10)
+    require(waits(), f"they no longer wait for {last}: {[cluster.state(name) for name in early]}")
+    cluster.start(last)
+    seconds = cluster.wait_ready(*cluster.members)
+    return [f"{early[0]} said: {said}", f"all were ready {seconds:.0f} s after {last} was back"]
+
+
+def power_cut(cluster: Cluster, load: Load) -> list[str]:
+    """All members are killed at the same moment."""
+    load.more()
+    cluster.kill(*cluster.members)
+    cluster.start(*cluster.members)
+    seconds = cluster.wait_ready(*cluster.members)
+    return [f"all were ready {seconds:.0f} s after the power came back"]
+
+
+def donor_killed(cluster: Cluster, load: Load) -> list[str]:
+    """A member that lost its disk requests a full state transfer, and the donor is killed while it sends."""
+    rows = ",".join(["(RANDOM_BYTES(1024))"] * 1000)
+    for _ in range(15):
+        cluster.sql("mysqld-0", f"INSERT INTO bank.filling (text) VALUES {rows}")  # noqa: S608
+    joiner = "mysqld-2"
+    cluster.kill(joiner)
+    cluster.members[joiner].run(["sh", "-c", "rm -rf /var/lib/mysql/*"])
+    cluster.start(joiner)
+    donors: list[str] = []
+
+    def sends() -> bool:
+        donors[:] = [name for name in cluster.members if "Donor" in cluster.state(name)[1]]
+        return bool(donors)
+
+    until("a donor sends", sends, START, 0.1)
+    cluster.kill(donors[0])
+    silence = load.more(seconds=START)
+    before = cluster.restarts
+    cluster.start(donors[0])
+    seconds = cluster.wait_ready(*cluster.members)
+    return [
+        f"{donors[0]} was killed as donor of {joiner}; transfers went on after {silence:.1f} s",
+        f"all were ready after {seconds:.0f} s and {cluster.restarts - before} restarts by kubelet's rule",
+    ]
+
+
+def three_to_five(cluster: Cluster, load: Load) -> list[str]:
+    """Two more members join; then all five are killed and start again."""
+    for number in range(len(cluster.members), MOST):
+        cluster.grow(number)
+        cluster.start(f"mysqld-{number}")
+    grown = cluster.wait_ready(*cluster.members)
+    load.more()
+    cluster.kill(*cluster.members)
+    cluster.start(*cluster.members)
+    seconds = cluster.wait_ready(*cluster.members)
+    return [f"five were ready after {grown:.0f} s, and {seconds:.0f} s after a power cut of all five"]
+
+
+def stuck(cluster: Cluster, _load: Load) -> list[str]:
+    """A member that no longer applies the writes of the others is not ready, and its liveness probe restarts it."""
+    cluster.environment = {"GALERA_PATIENCE": "20"}
+    cluster.stop("mysqld-2")
+    cluster.start("mysqld-2")
+    cluster.wait_ready("mysqld-2")
+    cluster.environment = {}
+    holder = cluster.members["mysqld-2"]
+    lock = "FLUSH TABLES WITH READ LOCK; SELECT SLEEP(600)"
+    holder.background(["mariadb", "--no-defaults", "--socket=/tmp/mysqld.sock", "-e", lock], "mysql")
+    until("it is not ready", lambda: cluster.state("mysqld-2")[0] == 503, 60)
+    said = cluster.state("mysqld-2")[1]
+    seconds = until("it is not alive", lambda: holder.get(PORT, "/alive")[0] == 503, 120)
+    back = cluster.wait_ready("mysqld-2")
+    return [f"it said: {said}; not alive after {seconds:.0f} s with a patience of 20 s; ready {back:.0f} s later"]
+
+
+QUICK: tuple[Failure, ...] = (one_killed, minority, full_stop)
+HEAVY: tuple[Failure, ...] = (power_cut, donor_killed, stuck, three_to_five)
+
+
+def prove(root: Path, container: Container, failures: Sequence[Failure]) -> list[Proof]:
+    """Runs the failures on one Galera cluster, until the cluster does not survive one. Returns the results.
+
+    Raises Unavailable if this machine cannot run the lab.
+    """
+    with Lab(root) as lab:
+        cluster = Cluster(lab, container)
+        load = Load(cluster)
+        notes = begin(cluster)
+        return in_turn("Galera", failures, lambda name, failure: trial(name, cluster, load, failure), notes)

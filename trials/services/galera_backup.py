@@ -1,0 +1,118 @@
+"""Trial of Galera's backup: runs the rendered jobs, and checks every write that was acknowledged before the backup.
+
+In a cluster, the pods of these jobs mount the data of one member. In the lab, the jobs run on that member's machine.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from trials.services import galera
+from trials.services.containers import Container
+from trials.services.galera import DOMAIN, SERVICE, START, Cluster, Load, begin, contradictions
+from trials.services.lab import Broken, Lab, Machine, place, require
+from trials.trial_report import Proof
+
+BACKUP, RESTORE = "mysqld-backup/mysqld-backup", "mysqld-restore/mysqld-restore"
+MEMBER = "mysqld-2"
+"""The member whose data the jobs mount."""
+DATA, BACKUPS = "/var/lib/mysql", "/var/lib/mysql-backup"
+_SIZE = "SHOW GLOBAL STATUS LIKE 'wsrep_cluster_size'"
+
+
+def prove(root: Path, containers: Mapping[str, Container]) -> list[Proof]:
+    """Backs up a Galera cluster under load, destroys all data, and restores the backup. Returns the result.
+
+    Raises Unavailable if this machine cannot run the lab.
+    """
+    with Lab(root) as lab:
+        cluster = Cluster(lab, containers["mysqld/mariadb"])
+        load = Load(cluster)
+        notes = begin(cluster)
+        cluster.members[MEMBER].own(BACKUPS, "mysql")
+        started, saved, problem, lost = time.monotonic(), dict[int, str](), "", 0
+        try:
+            saved = _back_up_and_destroy(cluster, load, containers, notes)
+            _restore(cluster, containers[RESTORE], notes)
+            lost, wrong = contradictions(cluster, saved)
+            problem = "; ".join(wrong)
+            load.start()
+            load.more(seconds=START)
+            load.stop()
+        except (TimeoutError, Broken) as error:
+            problem = str(error)
+        acknowledged = list(saved.values()).count("ok")
+        seconds = round(time.monotonic() - started, 1)
+        name = "Galera: a backup under load is restored after all data was destroyed"
+        return [Proof(name, len(load.said), acknowledged, lost, seconds, tuple(notes), problem)]
+
+
+def _back_up_and_destroy(
+    cluster: Cluster, load: Load, containers: Mapping[str, Container], notes: list[str]
+) -> dict[int, str]:
+    """Backs up under load, then drops all data. Returns the transfers that were acknowledged before the backup began.
+
+    Adds texts for the report to `notes`.
+    """
+    job = containers[BACKUP]
+    load.start()
+    load.more(200)
+    saved = dict.fromkeys(load.acknowledged_numbers(), "ok")
+    began = time.monotonic()
+    code, said = run_job(cluster.members[MEMBER], job)
+    require(code == 0, f"the backup failed: {said}")
+    notes.append(f"the backup took {time.monotonic() - began:.1f} s under load: {said.splitlines()[-1]}")
+    notes.append(f"transfers went on after {load.more():.1f} s")
+    code, said = run_job(cluster.members[MEMBER], containers[RESTORE])
+    require(code == 1 and "is alive" in said, f"a running cluster was not protected: {said}")
+    load.stop()
+    cluster.sql("mysqld-0", "DROP DATABASE bank; CREATE DATABASE bank; DROP USER client@'%'")
+    cluster.wait_ready(MEMBER)
+    time.sleep(1)  # the names of backups are times in seconds
+    code, said = run_job(cluster.members[MEMBER], job)
+    require(code == 0, f"the second backup failed: {said}")
+    return saved
+
+
+def _restore(cluster: Cluster, job: Container, notes: list[str]) -> None:
+    """Restores the first backup, because the second one was taken after the data was destroyed."""
+    machine = cluster.members[MEMBER]
+    cluster.stop(*sorted(cluster.members))
+    names = sorted(machine.run(["sh", "-c", f"cd {BACKUPS} && ls -d *Z"]).split())
+    require(len(names) == 2, f"backups: {names}")
+    code, said = run_job(machine, job)
+    require(code == 1 and "is alive" in said, f"members that have addresses were not noticed: {said}")
+    cluster.lab.name_members(SERVICE, DOMAIN, [])
+    # Without pods, the DNS name of a headless Service does not exist. In the lab, only /etc/hosts resolves names.
+    machine.run(["sed", "-i", "s/^hosts:.*/hosts: files/", "/etc/nsswitch.conf"])
+    began = time.monotonic()
+    code, said = run_job(machine, job, {"BACKUP": names[0]})
+    require(code == 0, f"the restoration failed: {said}")
+    restored = time.monotonic() - began
+    cluster.name()
+    cluster.start(*sorted(cluster.members))
+    seconds = cluster.wait_ready(*cluster.members)
+    bootstrapped = [name for name in cluster.members if "bootstrap: most advanced" in cluster.members[name].tail(5000)]
+    sizes = {name: cluster.sql(name, _SIZE).split()[-1] for name in cluster.members}
+    require(set(sizes.values()) == {str(len(cluster.members))}, f"sizes of the cluster: {sizes}")
+    require(bootstrapped == [MEMBER], f"bootstrapped by {bootstrapped}")
+    notes.append(f"restored {names[0]} in {restored:.1f} s; all were ready {seconds:.0f} s after they started")
+    notes.append(f"{MEMBER} bootstrapped, and the others took its data over")
+
+
+def run_job(machine: Machine, job: Container, variables: Mapping[str, str] | None = None) -> tuple[int, str]:
+    """Runs a backup or restoration job in a member's machine. Returns the job's exit code and log.
+
+    As in the job's pod, the member's data is read-only for the backup.
+    """
+    command = place(machine, job)
+    assigned = [f"{name}={value}" for name, value in (variables or {}).items()]
+    script = 'env "$@" 2>&1; echo $?'
+    read_only = DATA if job.workload == BACKUP.partition("/")[0] else ""
+    said = machine.run(
+        ["sh", "-c", script, "sh", *assigned, *command], user="mysql", seconds=galera.START, read_only=read_only
+    )
+    *lines, code = said.splitlines()
+    return int(code), "\n".join(lines)

@@ -1,0 +1,219 @@
+"""OpenStack in the lab with its rendered configuration and jobs, and three members each of Galera, RabbitMQ, memcached.
+
+The rendered jobs run, then the services start, and a client uses them. The lab has no Ceph, KVM and ProxySQL. Therefore
+images and backups are files, Cinder and Nova use fake drivers for volumes and virtual machines, and services connect to
+the first member of Galera directly. Neutron's agents do not run, so virtual machines have no network.
+"""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from trials.services import galera, rabbitmq
+from trials.services.containers import Container
+from trials.services.lab import Broken, Lab, Machine, place, require, until
+
+DOMAIN = "openstack.svc"
+CACHES = 3
+START = 300
+"""Seconds that the start of a service or a job may take on a busy machine."""
+PROCESSES: Mapping[str, tuple[str, ...]] = {
+    "keystone": ("keystone",),
+    "placement": ("placement-api",),
+    "glance": ("glance-api",),
+    "neutron": ("neutron-server",),
+    "nova": ("nova-conductor", "nova-scheduler", "nova-api", "nova-novncproxy", "nova-compute"),
+    "cinder": ("cinder-api", "cinder-scheduler", "cinder-volume", "cinder-backup"),
+    "heat": ("heat-api", "heat-api-cfn", "heat-engine"),
+}
+"""The OpenStack projects in the order of their start, each with the processes that run in the lab."""
+LEFT_OUT = ("nova-compute/nova-libvirt",)
+JOBS = ("databases", "messaging", "notifications", "db-sync", "cells", "bootstrap", "identity")
+"""Ends of the names of a project's jobs, in the order in which the jobs run. A project has some of them."""
+PORTS = {
+    "keystone": 5000,
+    "placement-api": 8780,
+    "glance-api": 9292,
+    "neutron-server": 9696,
+    "nova-api": 8774,
+    "nova-novncproxy": 6080,
+    "cinder-api": 8776,
+    "heat-api": 8004,
+    "heat-api-cfn": 8000,
+}
+OVERRIDES: Mapping[str, Mapping[str, str]] = {
+    "glance-api": {
+        "OS_DEFAULT__ENABLED_BACKENDS": "files:file",
+        "OS_GLANCE_STORE__DEFAULT_BACKEND": "files",
+        "OS_FILES__FILESYSTEM_STORE_DATADIR": "/var/lib/glance/images",
+    },
+    "nova-compute": {"OS_DEFAULT__COMPUTE_DRIVER": "fake.FakeDriver"},
+    # With the rendered interval, Nova would find the new compute only after 5 minutes.
+    "nova-scheduler": {"OS_SCHEDULER__DISCOVER_HOSTS_IN_CELLS_INTERVAL": "10"},
+    "cinder-volume": {"OS_CEPH__VOLUME_DRIVER": "cinder.tests.fake_driver.FakeLoggingVolumeDriver"},
+    "cinder-backup": {"OS_DEFAULT__BACKUP_DRIVER": "cinder.backup.drivers.posix.PosixBackupDriver"},
+}
+"""Environment variables that override options the lab cannot use, by container. oslo.config reads
+OS_<SECTION>__<OPTION>."""
+_CLIENT = Path(__file__).with_name("openstack_client.py")
+
+
+class Cloud:
+    """An OpenStack cloud in the lab: Galera, RabbitMQ, memcached, a machine for each process, and a client."""
+
+    def __init__(self, lab: Lab, containers: Mapping[str, Container], release: Path) -> None:
+        self.lab, self.release = lab, release
+        self._containers = containers
+        self.database = galera.Cluster(lab, containers["mysqld/mariadb"])
+        self.queue = rabbitmq.Cluster(lab, containers["rabbitmq/rabbitmq"])
+        self.caches = [lab.add(f"memcached-{number}") for number in range(CACHES)]
+        self.processes = {name: lab.add(name, release) for names in PROCESSES.values() for name in names}
+        self.client = lab.add("openstack-client", release)
+        lab.name_members("memcached-members", DOMAIN, [machine.name for machine in self.caches])
+        lab.name_services(DOMAIN, {**self.processes, "proxysql": self.database.members["mysqld-0"]})
+        self.password = containers["keystone-bootstrap/keystone-bootstrap"].variables["OS_BOOTSTRAP_PASSWORD"]
+        # The page of noVNC, which Kolla's image contains.
+        self.processes["nova-novncproxy"].write("/usr/share/novnc/vnc_lite.html", "")
+        self.client.write("/client.py", _CLIENT.read_text(encoding="utf-8"))
+        self.client.write("/account.sh", _assigned(_account(self.password)), mode="0600")
+
+    def start(self) -> list[str]:
+        """Starts all clusters and services in the order of the projects' needs. Returns notes for the report."""
+        notes = [*galera.begin(self.database), *rabbitmq.begin(self.queue)]
+        for machine in self.caches:
+            self.begin_cache(machine)
+        for project, names in PROCESSES.items():
+            started = time.monotonic()
+            self.run_jobs(project, JOBS)
+            for name in names:
+                self.begin(name)
+            until(f"{project} answers", lambda names=names: all(map(self.answers, names)), START, 1)
+            notes.append(f"{project} was ready after {time.monotonic() - started:.0f} s")
+        return notes
+
+    def run_jobs(self, project: str, jobs: Sequence[str]) -> None:
+        """Runs the jobs of a project whose names end with `jobs`, one after the other. Raises Broken if a job fails."""
+        for job in jobs:
+            if container := self._containers.get(f"{project}-{job}/{project}-{job}"):
+                self._run(container)
+
+    def _run(self, job: Container) -> None:
+        """Runs a job to its end, on a machine that only this job uses. Raises Broken if the job fails."""
+        release = None if job.workload.endswith("-databases") else self.release
+        machine = self.lab.machines.get(job.workload) or self.lab.add(job.workload, release)
+        machine.write("/start.sh", self._script(machine, [job]), mode="0700")
+        try:
+            machine.run(["bash", "/start.sh"], seconds=START)
+        except subprocess.CalledProcessError as error:
+            raise Broken(f"job {job.workload} exited with {error.returncode}: {error.stdout}{error.stderr}") from None
+
+    def begin(self, name: str) -> None:
+        """Starts all containers of an OpenStack process on its machine."""
+        mine = [
+            container
+            for key, container in self._containers.items()
+            if container.workload == name and key not in LEFT_OUT
+        ]
+        machine = self.processes[name]
+        machine.write("/start.sh", self._script(machine, mine), mode="0700")
+        machine.start(["bash", "/start.sh"], "root")
+
+    def begin_cache(self, machine: Machine) -> None:
+        """Starts an instance of memcached on a machine, as the user of Debian's package."""
+        machine.start(place(machine, self._containers["memcached/memcached"], owner="root"), "memcache")
+
+    def cached(self) -> int:
+        """Returns how many lookups the instances of memcached have answered from their caches."""
+        ask = "exec 3<>/dev/tcp/$0/11211; printf 'stats\\r\\nquit\\r\\n' >&3; cat <&3"
+        said = [machine.run(["bash", "-c", ask, machine.address]) for machine in self.caches if machine.runs]
+        return sum(int(line.split()[2]) for text in said for line in text.splitlines() if " get_hits " in line)
+
+    def answers(self, name: str) -> bool:
+        """Whether the API of a process answers; True for a running process without an API.
+
+        Raises Broken if the process has ended.
+        """
+        machine = self.processes[name]
+        require(machine.runs, f"{name} has ended:\n{machine.tail()}")
+        return machine.get(PORTS[name], "/")[0] > 0 if name in PORTS else True
+
+    def use(self, what: str) -> str:
+        """Runs openstack_client.py with the argument `what`. Returns its output. Raises Broken if it fails."""
+        try:
+            return self.client.run(self._client(what), seconds=3 * START)
+        except subprocess.CalledProcessError as error:
+            raise Broken(f"the client failed: {error.stdout}{error.stderr[-2000:]}\n{self._errors()}") from None
+
+    def write(self) -> None:
+        """Starts the client that creates networks until `end_write`."""
+        self.client.log.write_text("")
+        self.client.start(self._client("write"), "root")
+
+    def acknowledged(self) -> set[int]:
+        """Returns the numbers of the networks whose creation is acknowledged."""
+        return {int(words[0]) for words in self._said() if words[1] == "ok"}
+
+    def more(self, writes: int = 10) -> float:
+        """Waits until Neutron has acknowledged further networks. Returns the seconds until the first of them."""
+        before = len(self.acknowledged())
+        first = until("a write is acknowledged", lambda: len(self.acknowledged()) > before, START, 0.2)
+        until("writes are acknowledged", lambda: len(self.acknowledged()) >= before + writes, START)
+        return first
+
+    def end_write(self) -> int:
+        """Ends the client that creates networks. Returns how many networks it tried to create."""
+        self.client.stop(60)
+        return len(self._said())
+
+    def _said(self) -> list[list[str]]:
+        lines = [line.split() for line in self.client.log.read_text(errors="replace").splitlines()]
+        return [words for words in lines if len(words) > 1 and words[0].isdecimal()]
+
+    def _client(self, what: str) -> list[str]:
+        return ["sh", "-c", f". /account.sh && exec {self.release}/bin/python /client.py {what}"]
+
+    def _errors(self) -> str:
+        """Returns the last errors in the logs of the services, up to five of each service."""
+        found: list[str] = []
+        for name, machine in self.processes.items():
+            lines = machine.log.read_text(errors="replace").splitlines() if machine.log.exists() else []
+            found += [f"{name}: {line}" for line in lines if " ERROR " in line][-5:]
+        return "\n".join(found)
+
+    def _script(self, machine: Machine, containers: list[Container]) -> str:
+        """Returns a script that starts all containers of a pod on a machine, and that ends when one of them ends."""
+        lines: list[str] = []
+        for container in containers:
+            for account in {file.owner for file in container.files.values()}:
+                machine.add_account(account)
+            command = shlex.join(place(machine, container))
+            own = {name: _known(value, machine) for name, value in container.variables.items()}
+            search = f"{self.release}/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+            variables = _assigned({"PATH": search, **own, **OVERRIDES.get(container.name, {})})
+            lines.append(f"(\n{variables}\nexec {command}\n) &")
+        return "\n".join([*lines, "wait -n"]) + "\n"
+
+
+def _known(value: str, machine: Machine) -> str:
+    return machine.address if value == "status.hostIP" else value
+
+
+def _assigned(variables: Mapping[str, str]) -> str:
+    return "\n".join(f"export {name}={shlex.quote(value)}" for name, value in variables.items())
+
+
+def _account(password: str) -> dict[str, str]:
+    return {
+        "OS_AUTH_URL": f"http://keystone.{DOMAIN}:5000/v3",
+        "OS_USERNAME": "admin",
+        "OS_PASSWORD": password,
+        "OS_PROJECT_NAME": "admin",
+        "OS_USER_DOMAIN_NAME": "Default",
+        "OS_PROJECT_DOMAIN_NAME": "Default",
+        "OS_REGION_NAME": "RegionOne",
+        "OS_INTERFACE": "internal",
+    }

@@ -1,0 +1,266 @@
+"""Trials of RabbitMQ: members fail under load, and no confirmed message may be lost.
+
+The members run with the rendered configuration. The docstring of a failure is the name of its trial in the report.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from trials.services.containers import Container
+from trials.services.lab import Broken, Lab, Machine, place, require, until
+from trials.trial_report import Proof, in_turn
+
+CONFIGURATION, SECRETS = "/etc/rabbitmq/rabbitmq.conf", "/etc/rabbitmq/conf.d/secrets.conf"
+DOMAIN, PORT = "openstack.svc", 5672
+START = 300
+"""Seconds that the start of a RabbitMQ member may take on a busy machine."""
+_LOAD = Path(__file__).with_name("rabbitmq_load.py")
+
+
+class Cluster:
+    """A RabbitMQ cluster in the lab: its members, and a client that publishes numbered messages to a quorum queue."""
+
+    def __init__(self, lab: Lab, container: Container, size: int = 3) -> None:
+        self.lab = lab
+        self.name = container.workload
+        self.members: dict[str, Machine] = {}
+        self.password = _option(container.text(SECRETS), "default_pass")
+        self.user = _option(container.text(CONFIGURATION), "default_user")
+        self.vhost = "/"
+        self.sent = 0
+        self._commands: dict[str, list[str]] = {}
+        for number in range(size):
+            name = f"{self.name}-{number}"
+            machine = self.members[name] = lab.add(name)
+            self._commands[name] = place(machine, container)
+        self.client = lab.add(f"{self.name}-client")
+        self.client.write("/load.py", _LOAD.read_text(encoding="utf-8"))
+        lab.name_members(f"{self.name}-members", DOMAIN, list(self.members))
+
+    def start(self, *names: str) -> None:
+        for name in names:
+            self.members[name].start(self._commands[name], "rabbitmq")
+
+    def stop(self, *names: str) -> None:
+        for name in names:
+            self.members[name].stop(120)
+
+    def kill(self, *names: str) -> None:
+        for name in names:
+            self.members[name].kill()
+
+    def ready(self, name: str) -> bool:
+        """Whether a member's AMQP port accepts connections, as the readiness probe checks."""
+        return self.members[name].accepts(PORT)
+
+    def waits(self, name: str) -> bool:
+        """Whether a member that was started waits until its own name has an address."""
+        return self.members[name].runs and "waits for an address" in self.members[name].tail(1)
+
+    def wait_ready(self, *names: str) -> float:
+        """Waits until members are ready; starts members that have ended, as kubelet does.
+
+        Returns the seconds it took.
+        """
+
+        def all_ready() -> bool:
+            for name in names:
+                if not self.members[name].runs:
+                    self.start(name)
+            return all(self.ready(name) for name in names)
+
+        return until(f"{', '.join(names)} ready", all_ready, START, 1)
+
+    def control(self, name: str, *words: str) -> str:
+        """Runs rabbitmqctl on the member `name`. Returns its output."""
+        return self.members[name].run(["rabbitmqctl", "-q", *words], user="rabbitmq", seconds=120)
+
+    def running(self, name: str) -> list[str]:
+        """Returns the running members of the cluster, as the member `name` lists them."""
+        said = json.loads(self.control(name, "cluster_status", "--formatter=json"))
+        return sorted(said["running_nodes"])
+
+    def load(self) -> None:
+        """Starts the load: the client publishes numbered messages."""
+        members = [machine.address for machine in self.members.values()]
+        account = {"user": self.user, "password": self.password, "vhost": self.vhost}
+        settings = {"members": members, **account, "first": self.sent}
+        self.client.write("/etc/load.json", json.dumps(settings))
+        self.client.log.write_text("")
+        self.client.start(["python3", "/load.py"], "root")
+
+    def confirmed(self) -> int:
+        """Returns how many messages of the current run are confirmed."""
+        return self.client.log.read_text().count(" ok\n")
+
+    def more(self, messages: int = 20) -> float:
+        """Waits until RabbitMQ has confirmed further messages. Returns the seconds until the first of them."""
+        before = self.confirmed()
+        first = until("a message is confirmed", lambda: self.confirmed() > before, START, 0.2)
+        until("messages are confirmed", lambda: self.confirmed() >= before + messages, START)
+        return first
+
+    def end_load(self) -> dict[int, str]:
+        """Stops the load. Returns the outcome of each message by number: ok (confirmed), no (rejected) or unknown."""
+        self.client.stop(30)
+        lines = [line.split() for line in self.client.log.read_text().splitlines()]
+        said = {int(words[0]): words[1] for words in lines if len(words) == 2 and words[0].isdecimal()}
+        self.sent = max(said, default=self.sent) + 1
+        return said
+
+    def drained(self) -> set[int]:
+        """Removes all messages from the queue, and returns their numbers."""
+        return {int(line) for line in self.client.run(["python3", "/load.py", "drain"], seconds=START).split()}
+
+
+def _option(text: str, name: str) -> str:
+    pairs = (line.partition(" = ") for line in text.splitlines())
+    return next(value for option, _, value in pairs if option == name)
+
+
+Failure = Callable[[Cluster], list[str]]
+
+
+def trial(name: str, cluster: Cluster, failure: Failure) -> Proof:
+    """Makes the RabbitMQ cluster fail under load, and looks for every confirmed message afterwards.
+
+    Returns the result.
+    """
+    started = time.monotonic()
+    cluster.load()
+    problem, notes = "", list[str]()
+    try:
+        cluster.more()
+        notes = failure(cluster)
+        cluster.wait_ready(*cluster.members)
+        cluster.more()
+    except (TimeoutError, Broken) as error:
+        problem = str(error)
+    said = cluster.end_load()
+    answers = list(said.values())
+    there = set[int]() if problem else cluster.drained()
+    confirmed = {number for number, answer in said.items() if answer == "ok"}
+    lost = 0 if problem else len(confirmed - there)
+    foreign = there - said.keys()
+    notes.append(f"{answers.count('no')} messages refused, {answers.count('unknown')} broken off")
+    return Proof(
+        name, len(answers), len(confirmed), lost, round(time.monotonic() - started, 1), tuple(notes),
+        problem or (f"{len(foreign)} messages that this run did not send" if foreign else ""),
+    )  # fmt: skip
+
+
+def begin(cluster: Cluster) -> list[str]:
+    """Starts a new cluster. All members must be in one cluster, and queues must be quorum queues by default.
+
+    Returns notes for the report. Raises Broken otherwise.
+    """
+    cluster.start(*cluster.members)
+    seconds = cluster.wait_ready(*cluster.members)
+    first = next(iter(cluster.members))
+    require(len(cluster.running(first)) == len(cluster.members), f"a cluster of {cluster.running(first)}")
+    cluster.load()
+    cluster.more(1)
+    cluster.end_load()
+    kinds = cluster.control(first, "list_queues", "name", "type", "members", "--formatter=json")
+    queues = [(queue["type"], len(queue["members"])) for queue in json.loads(kinds)]
+    require(queues == [("quorum", len(cluster.members))], f"queues: {queues}")
+    cluster.drained()
+    return [f"one new cluster of {len(cluster.members)} was ready after {seconds:.0f} s"]
+
+
+def one_killed(cluster: Cluster) -> list[str]:
+    """kill -9 of one member."""
+    cluster.kill("rabbitmq-0")
+    silence = cluster.more()
+    cluster.start("rabbitmq-0")
+    back = cluster.wait_ready("rabbitmq-0")
+    return [f"confirmations went on after {silence:.1f} s", f"the member was ready {back:.0f} s after its start"]
+
+
+def minority(cluster: Cluster) -> list[str]:
+    """One of three members is cut off from the network: it pauses, and the others continue."""
+    cluster.lab.isolate("rabbitmq-2")
+    paused = until("the minority pauses", lambda: not cluster.ready("rabbitmq-2"), 120, 1)
+    silence = cluster.more()
+    cluster.lab.heal()
+    back = cluster.wait_ready("rabbitmq-2")
+    return [
+        f"the minority closed its AMQP port after {paused:.0f} s; the majority confirmed {silence:.1f} s later",
+        f"it was ready {back:.0f} s after the network was whole",
+    ]
+
+
+def full_stop(cluster: Cluster) -> list[str]:
+    """All members stop one after the other; the one that stopped first, with the oldest state, starts first."""
+    names = sorted(cluster.members)
+    cluster.stop(*names)
+    for name in names:  # the member that stopped first has the oldest state
+        cluster.start(name)
+        time.sleep(5)
+    seconds = cluster.wait_ready(*names)
+    return [f"all were ready {seconds:.0f} s after the last one started"]
+
+
+def power_cut(cluster: Cluster) -> list[str]:
+    """All members are killed at the same moment, and start before the cluster's DNS does."""
+    cluster.kill(*cluster.members)
+    cluster.lab.hide_names(*cluster.members)
+    cluster.start(*cluster.members)
+    until("all members wait for their names", lambda: all(map(cluster.waits, cluster.members)), 60)
+    cluster.lab.show_names(*cluster.members)
+    return [f"all were ready {cluster.wait_ready(*cluster.members):.0f} s after their names had addresses"]
+
+
+def lost_disk(cluster: Cluster) -> list[str]:
+    """The member with ordinal 0 starts without its data: it joins the others and does not form a new cluster."""
+    first = "rabbitmq-0"
+    cluster.kill(first)
+    cluster.members[first].run(["sh", "-c", "rm -rf /var/lib/rabbitmq/*"])
+    cluster.start(first)
+    seconds = cluster.wait_ready(first)
+    seen = {name: cluster.running(name) for name in cluster.members}
+    require(all(len(members) == len(cluster.members) for members in seen.values()), f"clusters: {seen}")
+    return [f"it was a member again after {seconds:.0f} s"]
+
+
+QUICK: tuple[Failure, ...] = (one_killed, minority, full_stop)
+HEAVY: tuple[Failure, ...] = (power_cut, lost_disk)
+
+
+def prove(root: Path, container: Container, failures: Sequence[Failure]) -> list[Proof]:
+    """Runs the failures on one RabbitMQ cluster, until the cluster does not survive one. Returns the results.
+
+    Raises Unavailable if this machine cannot run the lab.
+    """
+    with Lab(root) as lab:
+        cluster = Cluster(lab, container)
+        notes = begin(cluster)
+        return in_turn("RabbitMQ", failures, lambda name, failure: trial(name, cluster, failure), notes)
+
+
+def prove_beside(root: Path, own: Container, further: Container) -> list[Proof]:
+    """Runs two RabbitMQ clusters: the second must continue while the first has lost its majority.
+
+    Returns the result. Raises Unavailable if this machine cannot run the lab.
+    """
+    with Lab(root) as lab:
+        first, second = Cluster(lab, own), Cluster(lab, further)
+        notes = [*begin(first), *begin(second)]
+        (one, two, _), member = first.members, next(iter(second.members))
+        shared = set(first.running(one)) & set(second.running(member))
+        require(not shared, f"members of both clusters: {shared}")
+        require(first.password != second.password, "both clusters have one administrator's password")
+
+        def without_the_other(cluster: Cluster) -> list[str]:
+            first.kill(one, two)
+            return [f"confirmations went on after {cluster.more():.1f} s, without a majority of {first.name}"]
+
+        proof = trial(
+            f"RabbitMQ: two of three members of another cluster than {second.name} killed", second, without_the_other
+        )
+        return [replace(proof, notes=(*notes, *proof.notes))]
