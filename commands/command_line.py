@@ -101,7 +101,7 @@ def _clone() -> Path:
 @_command
 def check(files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="Stack files.")]) -> int:
     """Check stack files: print every error, or a summary of each plan."""
-    from commands import stack_check
+    from commands.plan import stack_check
 
     return stack_check.check(files)
 
@@ -118,7 +118,7 @@ def schema() -> int:
 @_command
 def plan(stack: StackOption = "dev", as_json: JsonOption = False) -> int:
     """Show the placement plan of a stack and write build/STACK/plan.json (does not start Pulumi)."""
-    from commands import stack_check
+    from commands.plan import stack_check
 
     return stack_check.show_plan(_clone(), stack, as_json=as_json)
 
@@ -130,7 +130,7 @@ def config(
     node: Annotated[str, typer.Option(help="A node of the service, to include the values of that node.")] = "",
 ) -> int:
     """Show the configuration of a service: every option with its layer and source (does not start Pulumi)."""
-    from commands import service_configuration
+    from commands.plan import service_configuration
 
     return service_configuration.show(_clone(), stack, service, node)
 
@@ -138,7 +138,7 @@ def config(
 @_command
 def domains(stack: StackOption = "dev") -> int:
     """Show the names of the services outside of the cluster (does not start Pulumi)."""
-    from commands import domain_names
+    from commands.plan import domain_names
 
     return domain_names.show(_clone(), stack)
 
@@ -146,7 +146,7 @@ def domains(stack: StackOption = "dev") -> int:
 @_command
 def pin(stack: StackOption = "dev") -> int:
     """Write the pools that the plan of a stack chose into its stack file (does not start Pulumi)."""
-    from commands import pin as pins
+    from commands.plan import pin as pins
 
     return pins.pin_stack(_clone(), stack)
 
@@ -154,7 +154,7 @@ def pin(stack: StackOption = "dev") -> int:
 @_command
 def doctor(stack: StackOption = "dev") -> int:
     """Check the machines of a stack over SSH: what would stop a live `up`, and what to do about it. Read-only."""
-    from commands import machine_check
+    from commands.live import machine_check
 
     return machine_check.check_machines(_clone(), stack)
 
@@ -210,7 +210,7 @@ def audit(stack: StackOption = "dev") -> int:
 @_command
 def diff(stack: StackOption = "dev", base: BaseOption = "") -> int:
     """Show how a stack's resources change from a commit to the working tree, in which order, and with which risk."""
-    from commands import difference
+    from commands.review import difference
 
     return difference.diff(_clone(), stack, base)
 
@@ -218,7 +218,7 @@ def diff(stack: StackOption = "dev", base: BaseOption = "") -> int:
 @_command
 def review(stack: StackOption = "dev", base: BaseOption = "") -> int:
     """Run what CI runs on a pull request: diff and audit of a stack (or --stack all)."""
-    from commands import review as reviews
+    from commands.review import review as reviews
 
     return reviews.review(_clone(), stack, base)
 
@@ -230,7 +230,7 @@ def topology(
     as_json: JsonOption = False,
 ) -> int:
     """Show which services a Fuel-CCP topology places on which nodes, and its errors."""
-    from commands import topology_table
+    from commands.plan import topology_table
 
     try:
         names = topology_table.expand_nodes(nodes)
@@ -248,7 +248,7 @@ def prove(
     binaries: BinariesOption = None,
 ) -> int:
     """Prove a stack on a real API server and scheduler."""
-    from commands import proving
+    from commands.trials import proving
 
     request = proving.Request(stack, arch, tuple(trial or proving.TRIALS), tree, binaries)
     return proving.prove_stacks(_clone(), request)
@@ -257,7 +257,7 @@ def prove(
 @_command
 def services(stack: StackOption = "dev") -> int:
     """Start the services of a stack with the real programs, break them, and report what was lost. Needs root."""
-    from commands import services as real_services
+    from commands.trials import services as real_services
 
     return real_services.prove_services(_clone(), stack)
 
@@ -269,7 +269,7 @@ def action(
     backup: Annotated[str, typer.Option(help="The backup for mysqld-restore; default: the newest.")] = "",
 ) -> int:
     """List the actions of a stack's services, or run one in the stack's cluster."""
-    from commands import actions
+    from commands.live import actions
 
     return actions.run(_clone(), stack, name, backup)
 
@@ -277,7 +277,7 @@ def action(
 @_command
 def snapshot(stack: StackOption = "dev") -> int:
     """Collect states, events, logs and configuration of a stack into one archive, without secrets."""
-    from commands import snapshot as snapshots
+    from commands.live import snapshot as snapshots
 
     return snapshots.collect(_clone(), stack)
 
@@ -285,7 +285,7 @@ def snapshot(stack: StackOption = "dev") -> int:
 @_command
 def cloud(stack: StackOption = "dev") -> int:
     """Start the machines of a stack on this host with real kubelets (root, Linux)."""
-    from commands import machine_lab
+    from commands.trials import machine_lab
 
     return machine_lab.start(_clone(), stack)
 
@@ -293,7 +293,7 @@ def cloud(stack: StackOption = "dev") -> int:
 @_command
 def cloud_status(stack: StackOption = "dev") -> int:
     """Show which machine of `cloud` runs on which server, and the members of etcd."""
-    from commands import machine_lab
+    from commands.trials import machine_lab
 
     return machine_lab.status(_clone(), stack)
 
@@ -306,7 +306,7 @@ def drill(
     every: Annotated[bool, typer.Option("--all", help="The power of each server in turn, then each kind.")] = False,
 ) -> int:
     """Disturb the cloud of `cloud` while clients use it, and report what they and the quorums noticed."""
-    from commands import drill as drills
+    from commands.trials import drill as drills
 
     return drills.start(_clone(), stack, server, kind, every=every)
 
@@ -314,7 +314,7 @@ def drill(
 @_command
 def cloud_down() -> int:
     """Remove all machines of `cloud` from this host, with their data."""
-    from commands import machine_lab
+    from commands.trials import machine_lab
 
     _clone()
     return machine_lab.stop()
@@ -329,7 +329,7 @@ def verify(
     ] = "",
 ) -> int:
     """Compare a running cluster with a stack, read-only."""
-    from commands import cluster_check
+    from commands.live import cluster_check
 
     files = [Path(name).absolute() for name in kubeconfig.split(os.pathsep) if name]
     return cluster_check.verify_cluster(_clone(), stack, files)
@@ -342,7 +342,7 @@ def bench(
     binaries: BinariesOption = None,
 ) -> int:
     """Measure plan, preview, policy pack, unchanged `up` and proof, as ratios."""
-    from commands import bench as benchmark
+    from commands.bench import bench as benchmark
 
     return benchmark.bench(_clone(), stack, repeat, binaries)
 

@@ -10,25 +10,19 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from commands import (
-    audit_report,
-    build_directory,
-    live_check,
-    live_cluster,
-    passphrase,
-    stack,
-    state_check,
-    tree_check,
-    virt_host_check,
-)
+from commands import build_directory, stack
 from commands.build_directory import MARKER
-from commands.event_pipe import RunSummary
-from commands.live_cluster import LIVE, LiveCluster
-from commands.operation import Operation, Result
-from commands.passphrase import Access, Command
-from commands.run_display import RunDisplay
+from commands.engine import passphrase, state_check
+from commands.engine.event_pipe import RunSummary
+from commands.engine.operation import Operation, Result
+from commands.engine.passphrase import Access, Command
+from commands.engine.run_display import RunDisplay
+from commands.live import live_check, live_cluster, virt_host_check
+from commands.live.live_cluster import LIVE, LiveCluster
+from commands.plan.stack_check import validated_stack
+from commands.rendered import tree_check
+from commands.review import audit_report
 from commands.stack import Stack
-from commands.stack_check import validated_stack
 from console.errors import UserError
 from console.progress import Reporter, duration
 from contract import KUBECONFIG_OUTPUT

@@ -35,7 +35,7 @@ LARGEST_CONFIGURATION = 32_000
 quotation marks escaped; Linux limits it to 128 KiB."""
 
 GENERATED = "generated"
-"""Directory below build/<stack> for a stack file that a command generated (commands/machine_lab.py)."""
+"""Directory below build/<stack> for a stack file that a command generated (commands/trials/machine_lab.py)."""
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ class Workspace:
 
     @property
     def tree_index(self) -> Path:
-        """File with the index of the files that the last completed `up` rendered (commands/tree_index.py)."""
+        """File with the index of the files that the last completed `up` rendered (commands/rendered/tree_index.py)."""
         return self.directory / ".tree-index.json"
 
     @property
@@ -204,8 +204,8 @@ class Workspace:
         contains its own salt.
 
         The copy names the stack file, where the program reads the settings. Without `keep_secrets`, it contains them,
-        unless they are too large: the program may be that of an earlier commit (commands/difference.py), which knows
-        no such name.
+        unless they are too large: the program may be that of an earlier commit (commands/review/difference.py), which
+        knows no such name.
         """
         build_directory.make(self.directory)
         atomic.write(self.project / "Pulumi.yaml", (self.root / "Pulumi.yaml").read_text(encoding="utf-8"))

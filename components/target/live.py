@@ -16,7 +16,8 @@ from components.target import Target, Tree
 
 CLUSTER_IDENTIFIER = "quorate"
 """Cluster identifier for the Kubernetes provider. It is constant, because the provider would otherwise replace every
-object when the context is renamed. The commands check that the cluster is that of the state (commands/live_cluster.py).
+object when the context is renamed. The commands check that the cluster is that of the state
+(commands/live/live_cluster.py).
 """
 
 TIMEOUT = "30m"

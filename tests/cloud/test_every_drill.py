@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from commands import drill
+from commands.trials import drill
 from console.progress import Reporter
 from tests.machines import by_hand
 from tests.machines.small_lab import SmallLab, release, small_lab

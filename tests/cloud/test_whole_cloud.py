@@ -12,7 +12,7 @@ import pytest
 
 from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
-from commands import lab_stack
+from commands.trials import lab_stack
 from tests.machines import by_hand
 from tests.stacks import ROOT, STACKS
 from trials.cloud import network

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from blueprint.stackfile.loader import load_file
-from commands.temporary_rendering import rendered
+from commands.engine.temporary_rendering import rendered
 from console.progress import Reporter
 from proof.expected import expected_state
 from proof.prove import Subject

@@ -24,7 +24,8 @@ from blueprint.stackfile.loader import load_file
 from cluster.api import MERGE, Api, ApiError
 from cluster.cache import object_cache
 from cluster.objects import Object, name, number, text
-from commands import actions, deployment, snapshot
+from commands import deployment
+from commands.live import actions, snapshot
 from components import kubelet
 from console.errors import UserError
 from contract import COMPUTE_NODE, DEDICATED, SERVER

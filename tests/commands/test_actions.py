@@ -13,8 +13,8 @@ from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
 from blueprint.stackfile.settings import ExistingCluster, Settings
 from cluster.api import Api, ApiError, Reply
-from commands import actions, live_cluster
-from commands.live_cluster import LiveCluster
+from commands.live import actions, live_cluster
+from commands.live.live_cluster import LiveCluster
 from console.errors import UserError
 from tests.stacks import ROOT, STACKS, full_size, own_galera, parsed, two_brokers
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from commands import base
+from commands.review import base
 from console.errors import UserError
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from commands.bench import LARGE, planning
+from commands.bench.bench import LARGE, planning
 from tests.fakes import ROOT
 
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from commands import base, build_directory, stack
+from commands import build_directory, stack
 from commands.clean import Kept, clean
+from commands.review import base
 from console.errors import UserError
 from toolchain import install
 

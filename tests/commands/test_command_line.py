@@ -26,10 +26,12 @@ import yaml
 from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
 from cluster.api import Api, ApiError
-from commands import command_line, deployment, lab_stack, live_cluster, stack, virt_host_check
-from commands.live_cluster import LiveCluster
-from commands.passphrase import FILE, VALUE
+from commands import command_line, deployment, stack
+from commands.engine.passphrase import FILE, VALUE
+from commands.live import live_cluster, virt_host_check
+from commands.live.live_cluster import LiveCluster
 from commands.stack import Stack
+from commands.trials import lab_stack
 from files import generated_secret
 from tests.commands.test_event_pipe import diagnostic, line, summary, violation
 from tests.commands.test_live_nodes import item

@@ -52,7 +52,7 @@ def run(tmp_path: Path) -> Generator[Run]:
     (tmp_path / "engine.py").write_text(ENGINE)
     theirs, held = os.pipe()
     places = [str(theirs), pipe, tmp_path / "record", tmp_path]
-    command = [sys.executable, "-S", "-m", "commands.engine_guard", *places, sys.executable, "engine.py", pipe]
+    command = [sys.executable, "-S", "-m", "commands.engine.engine_guard", *places, sys.executable, "engine.py", pipe]
     with subprocess.Popen(command, cwd=ROOT, pass_fds=[theirs]) as guard:
         os.close(theirs)
         started = Run(guard, tmp_path, held)
@@ -101,7 +101,7 @@ def test_an_interrupt_of_the_terminal_reaches_the_engine_only_once(run: Run) -> 
 def test_the_engines_exit_code_is_returned(tmp_path: Path) -> None:
     theirs, held = os.pipe()
     words = [str(theirs), tmp_path / "events", tmp_path / "record", tmp_path, "sh", "-c", "exit 3"]
-    command = [sys.executable, "-S", "-m", "commands.engine_guard", *words]
+    command = [sys.executable, "-S", "-m", "commands.engine.engine_guard", *words]
     assert subprocess.run(command, cwd=ROOT, pass_fds=[theirs], check=False).returncode == 3
     os.close(theirs)
     os.close(held)

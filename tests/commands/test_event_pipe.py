@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from commands.event_pipe import RunSummary, listening
+from commands.engine.event_pipe import RunSummary, listening
 from contract import VERDICTS_FILE
 from policy.engine import record
 from policy.engine.events import Event

@@ -7,8 +7,8 @@ from typing import Any, cast
 import pytest
 
 from cluster.api import Api, ApiError, Reply
-from commands.live_check import show_failing
-from commands.live_cluster import LiveCluster
+from commands.live.live_check import show_failing
+from commands.live.live_cluster import LiveCluster
 from policy.engine.events import Event
 from tests.console.events import started
 from tests.stacks import full_size, parsed

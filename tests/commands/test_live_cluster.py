@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from blueprint.stackfile.loader import load_file
-from commands import live_cluster
+from commands.live import live_cluster
 from contract import ADMINISTRATOR
 from tests.stacks import STACKS
 

@@ -12,7 +12,7 @@ from blueprint.plan.nodes import Node
 from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
 from cluster.objects import Object
-from commands.live_nodes import Change, Difference, differences, notes, patch
+from commands.live.live_nodes import Change, Difference, differences, notes, patch
 from contract import COMPUTE_NODE, CONTROL_PLANE_TAINT, DEDICATED, POOL, RACK, SERVER, ZONE
 from formats.kubernetes_quantity import parse
 from tests.stacks import STACKS

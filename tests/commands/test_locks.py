@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from commands import locks, stack
+from commands import stack
+from commands.engine import locks
 from commands.stack import Workspace
 from tests.fakes import script
 from toolchain.process_identity import identify, is_alive, program_name

@@ -10,7 +10,7 @@ import pytest
 
 from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
-from commands import drill, lab_stack, machine_lab
+from commands.trials import drill, lab_stack, machine_lab
 from console.errors import UserError
 from files import atomic
 from tests.stacks import ROOT, STACKS

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from commands import passphrase
-from commands.passphrase import FILE, VALUE, Access, Command
+from commands.engine import passphrase
+from commands.engine.passphrase import FILE, VALUE, Access, Command
 from commands.stack import Stack, Workspace, main_workspace
 from console.errors import UserError
 

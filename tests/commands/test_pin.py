@@ -15,7 +15,7 @@ from blueprint.patterns import expand, narrow
 from blueprint.plan.planner import plan
 from blueprint.problems import InvalidStackError
 from blueprint.stackfile.loader import load_file
-from commands.pin import Pin, pin, report
+from commands.plan.pin import Pin, pin, report
 from tests.stacks import ROOT, STACKS
 
 IDENTITY = ROOT / "tests" / "data" / "identity"

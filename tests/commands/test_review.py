@@ -10,10 +10,10 @@ import pytest
 
 from changes.change import Change, Kind, Level, Phase
 from changes.summary import Comparison
-from commands import difference, review
-from commands.base import Base
-from commands.difference import Previewed, Sides
-from commands.event_pipe import RunSummary
+from commands.engine.event_pipe import RunSummary
+from commands.review import difference, review
+from commands.review.base import Base
+from commands.review.difference import Previewed, Sides
 from console.errors import UserError
 from toolchain.engine import Engine
 

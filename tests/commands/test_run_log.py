@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from commands import run_log
+from commands.engine import run_log
 
 
 def test_a_log_is_its_owners_and_the_last_thirty_are_kept(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from commands import service_configuration
+from commands.plan import service_configuration
 from console.errors import UserError
 from openstack.config.formats import public_text
 from openstack.config.layers import ConfigFile

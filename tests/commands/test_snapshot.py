@@ -9,8 +9,8 @@ from typing import Any, cast
 import pytest
 
 from cluster.api import Api, ApiError, Reply
-from commands import snapshot
-from commands.live_cluster import LiveCluster
+from commands.live import snapshot
+from commands.live.live_cluster import LiveCluster
 from console.errors import UserError
 from tests.stacks import STACKS, full_size, parsed
 

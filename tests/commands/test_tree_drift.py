@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from commands import tree_drift, tree_index
-from commands.tree_drift import MARK, TREE, TREE_MARK, mark
+from commands.rendered import tree_drift, tree_index
+from commands.rendered.tree_drift import MARK, TREE, TREE_MARK, mark
 
 SERVICE = "manifests/1-manifest/v1-service-openstack-rabbitmq.yaml"
 APPLY = "machines/master1/apply"

@@ -8,7 +8,7 @@ from collections.abc import Generator
 
 import pytest
 
-from commands import virt_host_check
+from commands.live import virt_host_check
 
 PREFIX = "urn:pulumi:lab::quorate::"
 

@@ -14,7 +14,7 @@ from blueprint.plan.nodes import Node, etcd_machine, node
 from blueprint.stackfile.inventory import Machine
 from blueprint.stackfile.servers import Disk, VirtualMachine
 from blueprint.stackfile.virt import cpu_numbers
-from commands import machine_check
+from commands.live import machine_check
 from doctor import checks, examination, fleet_checks
 from doctor.facts import HugePages, IncompleteError, parse
 from doctor.login import PROBE, Reading

@@ -16,7 +16,7 @@ from tests.sshd import Agent, host_key
 from tests.stacks import ROOT, server, write
 from trials.services.lab import Machine
 
-RUN = "import pathlib, commands.machine_check as c; raise SystemExit(c.check_machines(pathlib.Path.cwd(), 'test'))"
+RUN = "import pathlib, commands.live.machine_check as c; raise SystemExit(c.check_machines(pathlib.Path.cwd(), 'test'))"
 """Checks the stack "test" of the working directory."""
 MACHINES = ("master1", "other", "cmp2", "cmp3", "jump")
 """Hostnames of the simulated machines, whose addresses are those of master1 and cmp1 to cmp4 in the stack file."""

@@ -10,7 +10,8 @@ import yaml
 
 from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
-from commands import lab_stack, stack
+from commands import stack
+from commands.trials import lab_stack
 from components.k8s_master import etcd
 from policy.facts.components import Previous
 from policy.facts.resource import Resource

@@ -16,9 +16,9 @@ import yaml
 from blueprint.stackfile.inventory import machines
 from blueprint.stackfile.loader import load_file
 from blueprint.stackfile.root_secret import STATE as OWN_STATE
-from commands import stack_check
-from commands.operation import OBJECTS
-from commands.passphrase import FILE, VALUE
+from commands.engine.operation import OBJECTS
+from commands.engine.passphrase import FILE, VALUE
+from commands.plan import stack_check
 from tests.engine.clones import Clone
 from tests.engine.conftest import Done, Project, with_root_secret
 from tests.engine.test_large import singly

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from commands.operation import OBJECTS
+from commands.engine.operation import OBJECTS
 from tests.engine.clones import Clone
 from tests.engine.conftest import Project, Projects
 from tests.engine.test_lifecycle import edit

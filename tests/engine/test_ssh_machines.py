@@ -11,7 +11,8 @@ import yaml
 
 from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
-from commands import lab_stack, stack
+from commands import stack
+from commands.trials import lab_stack
 from tests.engine.conftest import Done, Project, Projects, open_project
 from tests.stacks import ROOT, STACKS
 

@@ -15,7 +15,8 @@ import contract
 from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
 from blueprint.stackfile.virt import SHARED_KERNEL
-from commands import lab_stack, stack
+from commands import stack
+from commands.trials import lab_stack
 from console.errors import UserError
 from console.progress import Reporter
 from policy.facts.host_commands import COPY_TO_REMOTE, REMOTE

@@ -14,8 +14,8 @@ import yaml
 import contract
 from blueprint.plan.planner import Plan, plan
 from blueprint.stackfile.loader import load_file
-from commands import machine_lab
-from commands.temporary_rendering import rendered
+from commands.engine.temporary_rendering import rendered
+from commands.trials import machine_lab
 from console.errors import UserError
 from console.progress import Reporter
 from tests.machines import by_hand

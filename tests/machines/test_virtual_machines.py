@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
-from commands import virt_host_check
+from commands.live import virt_host_check
 from console.errors import UserError
 from console.progress import Reporter
 from tests import sshd

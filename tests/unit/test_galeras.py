@@ -9,7 +9,7 @@ import pytest
 
 from blueprint.plan.planner import Plan, plan
 from blueprint.stackfile import further_clusters
-from commands import actions
+from commands.live import actions
 from components.previous import quorum_state
 from openstack import configuration
 from openstack.config.formats import public_text, secret_names, secret_text

@@ -9,7 +9,7 @@ import pytest
 
 from blueprint.plan.planner import Plan, plan
 from blueprint.stackfile.loader import load_file
-from commands import domain_names as command
+from commands.plan import domain_names as command
 from components.cloud import Cloud, CloudArgs
 from components.target.render import Render
 from console.errors import UserError

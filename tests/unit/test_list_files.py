@@ -12,7 +12,7 @@ import yaml
 from blueprint.plan.planner import plan
 from blueprint.problems import InvalidStackError
 from blueprint.stackfile.loader import load_file
-from commands.pin import pin
+from commands.plan.pin import pin
 from components.virt_host.domain import values
 from console.errors import UserError
 from tests.stacks import full_size, parsed, server, write

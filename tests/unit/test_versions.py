@@ -12,7 +12,7 @@ import pytest
 
 from blueprint.releases import DISTRO_VERSIONS, KUBERNETES_MINORS
 from blueprint.stackfile.settings import KUBERNETES
-from commands import stack_check
+from commands.plan import stack_check
 from components.k8s_master import calico
 from components.k8s_master.versions import COREDNS_IMAGE, NGINX_IMAGE
 from doctor.checks import ETCD

@@ -1,4 +1,4 @@
-"""`python -m trials.cloud.images [NAME...]`: builds images by their names in recipes.yaml, or all; prints the archive."""
+"""`python -m trials.cloud.images [NAME...]`: builds images by name in recipes.yaml, or all; prints the archive."""
 
 from __future__ import annotations
 

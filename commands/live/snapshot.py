@@ -20,8 +20,9 @@ import yaml
 
 from cluster.api import ApiError, Unreachable
 from cluster.objects import Object, listed, name
-from commands import build_directory, live_cluster, stack
-from commands.live_cluster import LIVE, LiveCluster
+from commands import build_directory, stack
+from commands.live import live_cluster
+from commands.live.live_cluster import LIVE, LiveCluster
 from console.errors import UserError
 from openstack.config.wiring import ENVIRONMENT
 

@@ -14,9 +14,10 @@ import yaml
 
 from blueprint.plan.planner import Plan, plan
 from blueprint.stackfile.loader import load_file
-from commands import clean, lab_stack, stack
-from commands.operation import interrupted_by_termination
-from commands.temporary_rendering import rendered
+from commands import clean, stack
+from commands.engine.operation import interrupted_by_termination
+from commands.engine.temporary_rendering import rendered
+from commands.trials import lab_stack
 from console.errors import UserError
 from console.progress import Reporter, duration
 from toolchain import openstack_programs

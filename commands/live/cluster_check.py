@@ -9,7 +9,8 @@ from blueprint.stackfile.loader import load_file
 from cluster.api import Api, ApiError, Unreachable
 from cluster.kubeconfig import kubeconfigs as default_kubeconfigs
 from cluster.kubeconfig import read_kubeconfig
-from commands import build_directory, live_cluster, stack
+from commands import build_directory, stack
+from commands.live import live_cluster
 from console.errors import UserError
 from proof import proof_file, verify
 from proof.cluster import from_api

@@ -1,6 +1,6 @@
 """Runs Pulumi on one stack: environment, command line, interrupts.
 
-The engine runs under a guard (commands/engine_guard.py), which interrupts it if this process is killed.
+The engine runs under a guard (commands/engine/engine_guard.py), which interrupts it if this process is killed.
 
 Every operation runs in the clone's root, with the workspace's copy of the stack file. Pulumi commands that require the
 stack file in the directory of Pulumi.yaml run in the workspace's project directory.
@@ -20,11 +20,11 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Literal, Protocol
 
-from commands import locks
-from commands.engine_guard import SIGNALLED
-from commands.event_pipe import RunSummary, listening
-from commands.live_cluster import LiveCluster
-from commands.passphrase import FILE, VALUE
+from commands.engine import locks
+from commands.engine.engine_guard import SIGNALLED
+from commands.engine.event_pipe import RunSummary, listening
+from commands.engine.passphrase import FILE, VALUE
+from commands.live.live_cluster import LiveCluster
 from commands.stack import ROOT_SECRET, Stack, Workspace
 from console.errors import UserError
 from console.programs import ProgramError, ending, run
@@ -35,9 +35,9 @@ Verb = Literal["up", "refresh", "preview", "destroy"]
 
 OBJECTS = "**kubernetes:**"
 """Pattern of the URNs of Kubernetes objects. A refresh of a rendered stack excludes them, because the Kubernetes
-provider reads objects from a cluster only. commands/tree_check.py compares their files instead."""
+provider reads objects from a cluster only. commands/rendered/tree_check.py compares their files instead."""
 
-SOURCES = Path(__file__).resolve().parent.parent
+SOURCES = Path(__file__).resolve().parents[2]
 TERMINATION = (signal.SIGTERM, signal.SIGHUP)
 """Signals that end a command from outside: a termination request, and a closed terminal."""
 
@@ -223,7 +223,7 @@ class Operation:
         try:
             places = [str(theirs), pipe, self.workspace.engine_record.resolve(), self.workspace.root]
             guard = subprocess.Popen(
-                [sys.executable, "-S", "-m", "commands.engine_guard", *places, *command],
+                [sys.executable, "-S", "-m", "commands.engine.engine_guard", *places, *command],
                 cwd=SOURCES,
                 env=environment,
                 stdout=output,

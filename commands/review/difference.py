@@ -15,13 +15,14 @@ from changes.compare import changes
 from changes.inputs import resources
 from changes.rendered import patch
 from changes.summary import Comparison, to_json, to_markdown, to_text
-from commands import base as bases
-from commands import build_directory, passphrase, stack
-from commands.base import Base
-from commands.event_pipe import RunSummary
-from commands.operation import Operation, interrupted_by_termination
+from commands import build_directory, stack
+from commands.engine import passphrase
+from commands.engine.event_pipe import RunSummary
+from commands.engine.operation import Operation, interrupted_by_termination
+from commands.plan.stack_check import validated_stack
+from commands.review import base as bases
+from commands.review.base import Base
 from commands.stack import Stack
-from commands.stack_check import validated_stack
 from console.errors import UserError
 from files import atomic
 from policy.facts.resource import Resource

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from blueprint.plan.planner import Plan, plan
 from cluster.api import MERGE, ApiError, Unreachable
 from cluster.objects import Object, holds, listed, mapping, name, number, text
-from commands import live_cluster
-from commands.live_cluster import LiveCluster
-from commands.live_nodes import Change, Difference, differences, notes, patch
+from commands.live import live_cluster
+from commands.live.live_cluster import LiveCluster
+from commands.live.live_nodes import Change, Difference, differences, notes, patch
 from commands.run import resources
 from commands.run.resources import Kind
 from console.errors import UserError

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
-from commands import preview_bench, proof_bench
+from commands.bench import preview_bench, proof_bench
 from toolchain.engine import installed
 
 LARGE, PLANNING = 10_000, 1.0

@@ -15,9 +15,10 @@ from pathlib import Path
 
 from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
-from commands import build_directory, passphrase, stack
-from commands.measure import Cost, measured
-from commands.operation import Operation
+from commands import build_directory, stack
+from commands.bench.measure import Cost, measured
+from commands.engine import passphrase
+from commands.engine.operation import Operation
 from console.errors import UserError
 from toolchain.engine import Engine
 

@@ -2,7 +2,7 @@
 
 Pulumi locks a stack with a file that contains its host name and process id. A killed run leaves the file behind, and
 Pulumi rejects every later run until `pulumi cancel`. Another process may have the same id by now, so the engine's guard
-also records the boot id and the start time of the engine (commands/engine_guard.py).
+also records the boot id and the start time of the engine (commands/engine/engine_guard.py).
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from datetime import datetime
 from pathlib import PurePosixPath
 from typing import Any, Literal, cast
 
-from commands.tree_index import Index
+from commands.rendered.tree_index import Index
 from contract import TREE
 
 MARK = "quorate.io/rendered-file"

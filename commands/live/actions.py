@@ -18,8 +18,9 @@ from blueprint.plan.planner import Plan, plan
 from blueprint.stackfile.loader import load_file
 from cluster.api import ApiError, Unreachable
 from cluster.objects import Object, holds, listed, mapping, name, number, text
-from commands import live_check, live_cluster, stack
-from commands.live_cluster import LIVE, LiveCluster
+from commands import stack
+from commands.live import live_check, live_cluster
+from commands.live.live_cluster import LIVE, LiveCluster
 from console.errors import UserError
 from console.progress import duration
 from openstack.config.wiring import ENVIRONMENT, Wiring, wiring

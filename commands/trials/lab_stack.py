@@ -18,8 +18,9 @@ from blueprint.stackfile import list_files
 from blueprint.stackfile.inventory import guest_names
 from blueprint.stackfile.loader import load_file
 from blueprint.stackfile.settings import Settings
-from commands import build_directory, passphrase, stack
-from commands.operation import Operation
+from commands import build_directory, stack
+from commands.engine import passphrase
+from commands.engine.operation import Operation
 from files import atomic
 from toolchain.engine import installed
 from trials.cloud import ingress_controller

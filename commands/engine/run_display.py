@@ -11,9 +11,9 @@ from contextlib import nullcontext
 from pathlib import Path, PurePosixPath
 from typing import TextIO
 
-from commands import run_log
-from commands.event_pipe import RunSummary
-from commands.operation import Operation, Result, Verb
+from commands.engine import run_log
+from commands.engine.event_pipe import RunSummary
+from commands.engine.operation import Operation, Result, Verb
 from commands.run import activity, run_findings
 from commands.run.run_changes import RunChanges
 from commands.run.run_messages import RunMessages

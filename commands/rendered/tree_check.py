@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from commands import tree_drift, tree_index
-from commands.operation import Operation
+from commands.engine.operation import Operation
+from commands.rendered import tree_drift, tree_index
 
 
 def write_again(operation: Operation) -> None:

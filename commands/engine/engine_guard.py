@@ -4,7 +4,7 @@ Without a guard, the engine of a killed command would block on the event pipe, w
 the stack's lock. The guard reads from a pipe that closes when the command ends for any reason. It then interrupts the
 engine, which completes its current steps, writes its state and releases its lock.
 
-Called as `python -S -m commands.engine_guard DESCRIPTOR EVENTS RECORD DIRECTORY ENGINE ARGUMENT…`.
+Called as `python -S -m commands.engine.engine_guard DESCRIPTOR EVENTS RECORD DIRECTORY ENGINE ARGUMENT…`.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from commands.operation import interrupted_by_termination
-from commands.temporary_rendering import rendered
+from commands.engine.operation import interrupted_by_termination
+from commands.engine.temporary_rendering import rendered
 from console.errors import UserError
 from console.progress import Reporter
 from proof.manifests import read_manifests

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from blueprint.plan.planner import Plan, plan
 from blueprint.stackfile.loader import load_file
-from commands import lab_stack, machine_lab, stack
-from commands.operation import interrupted_by_termination
+from commands import stack
+from commands.engine.operation import interrupted_by_termination
+from commands.trials import lab_stack, machine_lab
 from console.errors import UserError
 from console.progress import Reporter
 from toolchain import openstack_programs

@@ -11,8 +11,8 @@ from pathlib import Path
 from blueprint.stackfile.loader import load_file
 from cluster.api import ApiError, Unreachable
 from commands import build_directory, stack
-from commands.operation import interrupted_by_termination
-from commands.temporary_rendering import rendered
+from commands.engine.operation import interrupted_by_termination
+from commands.engine.temporary_rendering import rendered
 from console.errors import UserError
 from console.progress import Reporter, duration
 from proof import proof_file as documents

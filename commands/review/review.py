@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import Any, cast
 
 from changes.summary import to_markdown
-from commands import audit_report, build_directory, difference, stack
-from commands import base as bases
-from commands.base import Base
-from commands.difference import Sides
-from commands.event_pipe import RunSummary
-from commands.operation import interrupted_by_termination
+from commands import build_directory, stack
+from commands.engine.event_pipe import RunSummary
+from commands.engine.operation import interrupted_by_termination
+from commands.review import audit_report, difference
+from commands.review import base as bases
+from commands.review.base import Base
+from commands.review.difference import Sides
 from console.errors import UserError
 from files import atomic
 from text.quoting import COMMENT, bounded, fenced, in_markdown, printable

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from commands.event_pipe import RunSummary
+from commands.engine.event_pipe import RunSummary
 from commands.stack import Stack
 
 

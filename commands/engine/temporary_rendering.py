@@ -12,8 +12,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from commands import build_directory, passphrase, stack
-from commands.operation import Operation
+from commands import build_directory, stack
+from commands.engine import passphrase
+from commands.engine.operation import Operation
 from console.errors import UserError
 from toolchain.engine import installed
 

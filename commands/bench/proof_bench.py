@@ -16,7 +16,7 @@ from pathlib import Path
 
 from blueprint.stackfile.loader import load_file
 from commands import stack
-from commands.temporary_rendering import rendered
+from commands.engine.temporary_rendering import rendered
 from console.errors import UserError
 from console.progress import Reporter, duration
 from proof.prove import Subject, prove

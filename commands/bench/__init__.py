@@ -1,0 +1,1 @@
+"""Measures planning, previews, updates and proofs."""

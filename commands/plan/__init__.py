@@ -1,0 +1,1 @@
+"""Commands that read a stack and its plan without the engine."""
