@@ -17,7 +17,7 @@ from audit import losses
 from audit.plan import PlanFile
 from audit.result import Audit
 from policy.catalogue import RULES
-from policy.facts.placement_map import Place, Placed, Placement
+from policy.facts.placement.placement_map import Place, Placed, Placement
 from policy.findings import Verdict
 from policy.wording import pluralize
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from contract import SERVER
-from policy.facts.placement_map import Placed, Placement
-from policy.facts.quorums import majority
-from policy.facts.worst_case import Topologies, losses, room
+from policy.facts.placement.placement_map import Placed, Placement
+from policy.facts.placement.worst_case import Topologies, losses, room
+from policy.facts.quorums.quorums import majority
 
 
 @dataclass(frozen=True)

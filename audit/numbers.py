@@ -13,7 +13,7 @@ from dataclasses import astuple, dataclass
 from audit.plan import PlanFile, PlannedService
 from audit.positions import StackFile
 from audit.result import Audit
-from policy.facts.placement_map import Placed
+from policy.facts.placement.placement_map import Placed
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from policy.facts.placement_map import Placed, Placement
+from policy.facts.placement.placement_map import Placed, Placement
 
 VERSION = 2
 

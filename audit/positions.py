@@ -13,7 +13,7 @@ from pathlib import Path
 
 from blueprint.patterns import expand
 from files import text_file, yaml_reader
-from policy.facts.placement_map import Placement
+from policy.facts.placement.placement_map import Placement
 from policy.findings import Finding, resource_name
 
 _WAIVER = re.compile(r"quorate:waivers\[\d+\]")

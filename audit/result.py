@@ -11,7 +11,7 @@ from typing import Any
 from audit.log import Log
 from policy.catalogue import BY_ID, RULES
 from policy.facts.known_types import Coverage, total
-from policy.facts.placement_map import Placement
+from policy.facts.placement.placement_map import Placement
 from policy.facts.stack_configuration import PRODUCTION
 from policy.findings import Enforcement, Finding, Severity, Verdict, Waiver
 from policy.rule import AnyRule

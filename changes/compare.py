@@ -10,8 +10,8 @@ from changes.members import quorum_changes
 from changes.objects import object_changes, the_rest
 from changes.side import Side, trees_by_machine
 from changes.workloads import renamings, workload_changes
-from policy.facts.resource import Resource
 from policy.facts.stack import Facts
+from policy.resource import Resource
 
 Teller = Callable[[Side, Side], Iterator[Change]]
 

@@ -12,8 +12,8 @@ from typing import Any, cast
 
 from policy.engine.decode import UNKNOWN_MARKS
 from policy.engine.events import parse
-from policy.facts.properties import UNKNOWN
-from policy.facts.resource import Resource
+from policy.properties import UNKNOWN
+from policy.resource import Resource
 
 SECRET = "[secret]"  # noqa: S105 - what stands in place of one
 _SIGNATURE = "4dabf18193072939515e22adb298388d"

@@ -17,8 +17,8 @@ from changes.side import machine_texts, pool_nodes, trees_by_machine
 from contract import TREE
 from policy.facts.kubernetes.node import is_machine
 from policy.facts.kubernetes.workload import kubernetes_kind
-from policy.facts.properties import UNKNOWN
-from policy.facts.resource import Resource
+from policy.properties import UNKNOWN
+from policy.resource import Resource
 
 Files = dict[str, object]
 """Contents of rendered files by path: text, or data that the patch shows as YAML."""

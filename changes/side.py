@@ -16,10 +16,10 @@ from contract import ETCD_ROLE, TREE
 from policy.facts.kubernetes.node import Node
 from policy.facts.kubernetes.workload import Workload
 from policy.facts.membership import QuorumState
-from policy.facts.quorum_state import DOMAIN_FILE, disks, quorum_state
-from policy.facts.quorums import Group, groups, is_member, majority
-from policy.facts.resource import Resource
+from policy.facts.quorums.quorum_state import DOMAIN_FILE, disks, quorum_state
+from policy.facts.quorums.quorums import Group, groups, is_member, majority
 from policy.facts.stack import Facts, NoNodes
+from policy.resource import Resource
 
 Props = dict[str, Any]
 

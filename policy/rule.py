@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
-from policy.facts.properties import Malformed, NotKnown
-from policy.facts.resource import Resource
 from policy.facts.stack import Facts, NoNodes, NotConfigured
 from policy.facts.stack_configuration import LAB, PRODUCTION
 from policy.findings import Enforcement, Finding, Severity, Verdict
+from policy.properties import Malformed, NotKnown
 from policy.requirements import PROJECT, requirement
+from policy.resource import Resource
 
 
 class Subject(Protocol):

@@ -25,7 +25,7 @@ from commands.review.base import Base
 from commands.stack import Stack
 from console.errors import UserError
 from files import atomic
-from policy.facts.resource import Resource
+from policy.resource import Resource
 from toolchain.engine import Engine, installed
 
 PROFILE = "quorate:profile"

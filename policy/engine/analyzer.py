@@ -33,9 +33,10 @@ from policy.engine.decode import from_message, provider_from_message
 from policy.engine.pack import RulePolicy, reason_not_applicable, report_findings
 from policy.engine.record import Record, RuleRecord, recorded
 from policy.engine.single import SingleResources
-from policy.facts import architecture, placement_map, stack_waivers
+from policy.facts import architecture, stack_waivers
 from policy.facts.known_types import coverage
 from policy.facts.levels import Level
+from policy.facts.placement import placement_map
 from policy.facts.stack import Facts
 from policy.facts.stack_configuration import PRODUCTION, StackConfiguration
 from policy.findings import Enforcement, Verdict

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, cast
 from pulumi import Asset
 from pulumi_policy import proxy
 
-from policy.facts.properties import SEALED_UNKNOWN, UNKNOWN, Sealed
-from policy.facts.resource import Resource
+from policy.properties import SEALED_UNKNOWN, UNKNOWN, Sealed
+from policy.resource import Resource
 
 if TYPE_CHECKING:
     from google.protobuf.struct_pb2 import Struct, Value

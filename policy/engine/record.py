@@ -17,7 +17,7 @@ from typing import Any, cast
 
 from files import atomic
 from policy.facts.known_types import Coverage
-from policy.facts.placement_map import Placement
+from policy.facts.placement.placement_map import Placement
 from policy.findings import Enforcement, Finding, Verdict, Waiver
 
 FILE = "verdicts.json"

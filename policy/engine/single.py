@@ -14,12 +14,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from policy.facts.components import Cloud
-from policy.facts.host_commands import PLACING
-from policy.facts.resource import Resource
+from policy.facts.machines.host_commands import PLACING
 from policy.facts.stack import Facts
 from policy.facts.stack_configuration import StackConfiguration
 from policy.facts.stack_waivers import Waivers
 from policy.findings import Enforcement, Finding
+from policy.resource import Resource
 from policy.rule import AnyRule, evaluate
 
 

@@ -8,8 +8,8 @@ from typing import ClassVar
 
 import contract
 from policy.facts.membership import MemberNode, QuorumState
-from policy.facts.properties import Properties
-from policy.facts.resource import Resource
+from policy.properties import Properties
+from policy.resource import Resource
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,11 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 import contract
-from policy.facts import libvirt
-from policy.facts.host_commands import COPY_FILE, COPY_TO_REMOTE, LOCAL, REMOTE
 from policy.facts.kubernetes import autoscalers, network_policies
-from policy.facts.operators import is_operated
-from policy.facts.resource import Resource
+from policy.facts.kubernetes.operators import is_operated
+from policy.facts.machines import libvirt
+from policy.facts.machines.host_commands import COPY_FILE, COPY_TO_REMOTE, LOCAL, REMOTE
+from policy.resource import Resource
 
 EVALUATED = frozenset(
     {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from policy.facts.resource import Resource
+from policy.resource import Resource
 
 
 class Order:

@@ -10,10 +10,10 @@ from formats import image_reference
 from policy.facts.kubernetes.node import MACHINE_TYPES
 from policy.facts.kubernetes.workload import Workload
 from policy.facts.programs import kind_of
-from policy.facts.properties import Properties
-from policy.facts.quorums import group_of, is_quorum
-from policy.facts.resource import Resource
+from policy.facts.quorums.quorums import group_of, is_quorum
 from policy.facts.stack import Facts
+from policy.properties import Properties
+from policy.resource import Resource
 
 POD_TYPES = ("kubernetes:", *MACHINE_TYPES)
 """Prefixes of the types of resources that describe pods."""

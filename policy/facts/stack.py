@@ -15,27 +15,27 @@ from contract import NAME
 from policy.facts import architecture
 from policy.facts.architecture import Architecture, Row
 from policy.facts.components import Cloud, Etcd, MasterTier, VirtHost
-from policy.facts.etcd_files import EtcdConfiguration, etcd_configuration
-from policy.facts.host_commands import Command, Hosts, commands
 from policy.facts.kubernetes import scheduling
 from policy.facts.kubernetes.autoscalers import Autoscaler, autoscalers, by_target
 from policy.facts.kubernetes.budgets_and_services import Budget, Service, budgets, services
 from policy.facts.kubernetes.configuration import ConfigMap, config_maps
 from policy.facts.kubernetes.network_policies import NetworkPolicy, network_policies
 from policy.facts.kubernetes.node import Node, nodes, outside
+from policy.facts.kubernetes.operators import Operated, operated
 from policy.facts.kubernetes.selectors import Labels
 from policy.facts.kubernetes.volumes import Volumes
 from policy.facts.kubernetes.workload import Workload, workloads
 from policy.facts.levels import Level
-from policy.facts.libvirt import Domain, domains
-from policy.facts.machine import Machine, machines
-from policy.facts.operators import Operated, operated
+from policy.facts.machines.etcd_files import EtcdConfiguration, etcd_configuration
+from policy.facts.machines.host_commands import Command, Hosts, commands
+from policy.facts.machines.libvirt import Domain, domains
+from policy.facts.machines.machine import Machine, machines
+from policy.facts.machines.placed_etcd import placed_configurations, placed_etcds
+from policy.facts.machines.placed_machines import placed_machines
 from policy.facts.order import Order
-from policy.facts.placed_etcd import placed_configurations, placed_etcds
-from policy.facts.placed_machines import placed_machines
-from policy.facts.resource import Resource
 from policy.facts.stack_configuration import StackConfiguration
 from policy.facts.stack_waivers import Waivers, today
+from policy.resource import Resource
 
 _ROOT = Path(__file__).resolve().parent.parent.parent
 

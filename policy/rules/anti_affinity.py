@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from contract import HOSTNAME
 from policy.facts.kubernetes.workload import Workload
-from policy.facts.placement_counts import counts
+from policy.facts.placement.placement_counts import counts
 from policy.facts.stack import Facts
 from policy.findings import Severity
 from policy.rule import Problem, Source, rule

@@ -9,12 +9,12 @@ from typing import Any
 
 from contract import REFLECTOR
 from policy.facts.kubernetes.workload import kubernetes_kind
-from policy.facts.machine import Machine
+from policy.facts.machines.machine import Machine
 from policy.facts.product_defaults import FULL_MESH, MAX_IN_FLIGHT
-from policy.facts.properties import Malformed, Properties
-from policy.facts.resource import Resource
 from policy.facts.stack import Facts
 from policy.findings import Severity
+from policy.properties import Malformed, Properties
+from policy.resource import Resource
 from policy.rule import Problem, Source, rule
 from policy.wording import join_names, pluralize
 

@@ -13,11 +13,11 @@ from functools import lru_cache
 from policy.facts.kubernetes.configuration import written
 from policy.facts.kubernetes.workload import Workload
 from policy.facts.programs import Quorum
-from policy.facts.properties import NotKnown
-from policy.facts.quorums import Group, groups, pods
+from policy.facts.quorums.quorums import Group, groups, pods
 from policy.facts.stack import Facts
 from policy.facts.stack_configuration import PRODUCTION
 from policy.findings import Severity
+from policy.properties import NotKnown
 from policy.rule import ADVISORY, Problem, Source, rule
 
 _TOOLS = re.compile(r"\b(maria-?db-?backup|xtrabackup|maria-?db-dump|mysqldump|mydumper)\b")

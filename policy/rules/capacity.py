@@ -13,10 +13,10 @@ from policy.facts.components import Cloud
 from policy.facts.kubernetes.node import Node
 from policy.facts.kubernetes.quantity import Resources
 from policy.facts.kubernetes.workload import Workload
-from policy.facts.placement_counts import counts
-from policy.facts.resource import Resource
+from policy.facts.placement.placement_counts import counts
 from policy.facts.stack import Facts
 from policy.findings import Severity
+from policy.resource import Resource
 from policy.rule import ADVISORY, Problem, Source, rule
 from policy.wording import join_names, pluralize
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import contract
 from policy.facts.known_types import RENDERING, KnownTypes
-from policy.facts.properties import NotKnown
-from policy.facts.resource import Resource
 from policy.facts.stack import Facts
 from policy.findings import Severity
+from policy.properties import NotKnown
+from policy.resource import Resource
 from policy.rule import Problem, Source, rule
 
 LIBVIRT = "libvirt:"
@@ -70,7 +70,7 @@ def _problem(resource: Resource) -> Problem:
     "waive the rule for it with the reason why it cannot cost a quorum its members or data.",
     subjects=_unread,
     not_applicable_reason="the stack has no resource",
-    parameters={"known types": "policy/facts/known_types.py", "operators": "policy/facts/operators.py"},
+    parameters={"known types": "policy/facts/known_types.py", "operators": "policy/facts/kubernetes/operators.py"},
     since="0.4.0",
 )
 def resource_is_known(_facts: Facts, unread: Unread) -> Iterator[Problem]:

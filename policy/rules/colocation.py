@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from policy.facts.kubernetes.workload import Workload
-from policy.facts.placement_counts import counts
+from policy.facts.placement.placement_counts import counts
 from policy.facts.stack import Facts
 from policy.findings import Severity
 from policy.rule import Problem, Source, rule

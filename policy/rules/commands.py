@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from policy.facts.host_commands import LOCAL, PLACING, Command
 from policy.facts.kubernetes.node import MACHINE_TYPES
+from policy.facts.kubernetes.pod_commands import PodCommands, pod_commands
 from policy.facts.kubernetes.workload import WORKLOAD_TYPES
-from policy.facts.libvirt import CLOUD_INIT
-from policy.facts.machine import Machine
-from policy.facts.pod_commands import PodCommands, pod_commands
-from policy.facts.run_later import RunLater, run_later
-from policy.facts.shell.syntax import Unreadable
+from policy.facts.machines.host_commands import LOCAL, PLACING, Command
+from policy.facts.machines.libvirt import CLOUD_INIT
+from policy.facts.machines.machine import Machine
+from policy.facts.machines.run_later import RunLater, run_later
 from policy.facts.stack import Facts
 from policy.findings import Severity
 from policy.rule import Problem, Source, rule
+from policy.shell.syntax import Unreadable
 from policy.wording import join_names
 
 NO_COMMAND = "no command or machine of the stack stops, restarts, drains or upgrades a quorum member or its node"

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from formats.image_reference import parse
 from policy.facts.components import Etcd
 from policy.facts.kubernetes.workload import Workload
-from policy.facts.machine import Machine
+from policy.facts.machines.machine import Machine
 from policy.facts.pods import POD_TYPES, Pods, pods
 from policy.facts.stack import Facts
 from policy.findings import Severity

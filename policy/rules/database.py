@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from policy.facts import proxysql
-from policy.facts.galera import NEW_CLUSTER, Galera, galera, is_true
 from policy.facts.kubernetes.configuration import ConfigMap, written
 from policy.facts.kubernetes.workload import Workload
 from policy.facts.product_defaults import (
@@ -19,10 +17,12 @@ from policy.facts.product_defaults import (
     WSREP_ON,
 )
 from policy.facts.programs import Quorum
-from policy.facts.properties import Malformed
-from policy.facts.quorums import Group, groups, pods
+from policy.facts.quorums import proxysql
+from policy.facts.quorums.galera import NEW_CLUSTER, Galera, galera, is_true
+from policy.facts.quorums.quorums import Group, groups, pods
 from policy.facts.stack import Facts
 from policy.findings import Severity
+from policy.properties import Malformed
 from policy.rule import Problem, Source, rule
 from policy.wording import pluralize
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from policy.facts.kubernetes.budgets_and_services import Budget
 from policy.facts.kubernetes.workload import Workload
 from policy.facts.programs import Quorum
-from policy.facts.quorums import Group, group_of, is_quorum, majority, pod_groups, pods
+from policy.facts.quorums.quorums import Group, group_of, is_quorum, majority, pod_groups, pods
 from policy.facts.stack import Facts
 from policy.findings import Severity
 from policy.rule import Problem, Source, rule

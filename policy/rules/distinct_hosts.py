@@ -8,8 +8,8 @@ from functools import lru_cache
 from contract import SERVER
 from policy.facts.kubernetes.node import Node
 from policy.facts.kubernetes.scheduling import anti_affinity_gap
-from policy.facts.placement_counts import counts
-from policy.facts.quorums import Group, is_quorum, pod_groups
+from policy.facts.placement.placement_counts import counts
+from policy.facts.quorums.quorums import Group, is_quorum, pod_groups
 from policy.facts.stack import Facts
 from policy.findings import Severity
 from policy.rule import Problem, Source, rule

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from contract import COMPUTE_NODE
 from policy.facts.kubernetes.node import Node
-from policy.facts.machine import MASTER
-from policy.facts.resource import Resource
+from policy.facts.machines.machine import MASTER
 from policy.facts.stack import Facts
 from policy.facts.stack_configuration import LAB
 from policy.findings import Enforcement, Severity
+from policy.resource import Resource
 from policy.rule import IN_ANY_PROFILE, Problem, Source, rule
 from policy.wording import join_names
 

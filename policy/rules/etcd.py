@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policy.facts.etcd_settings import EtcdSettings, etcd_settings
 from policy.facts.product_defaults import ELECTION, FORCE_NEW_CLUSTER, HEARTBEAT, NO_FSYNC, STRICT_RECONFIGURATION
 from policy.facts.programs import Quorum
-from policy.facts.quorums import Group, groups
+from policy.facts.quorums.etcd_settings import EtcdSettings, etcd_settings
+from policy.facts.quorums.quorums import Group, groups
 from policy.facts.stack import Facts
 from policy.findings import Severity
 from policy.rule import Problem, Source, rule

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 
 from contract import RACK, SERVER
 from policy.facts.kubernetes.workload import Workload
-from policy.facts.placement_counts import counts
-from policy.facts.quorums import Group, groups, is_member, is_quorum, majority
+from policy.facts.placement.placement_counts import counts
+from policy.facts.quorums.quorums import Group, groups, is_member, is_quorum, majority
 from policy.facts.stack import Facts
 from policy.findings import Severity
 from policy.rule import ADVISORY, Problem, Source, rule

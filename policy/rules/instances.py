@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping
 from policy.facts.components import Cloud
 from policy.facts.kubernetes.configuration import read_by, sections
 from policy.facts.kubernetes.workload import Workload
-from policy.facts.properties import Malformed
-from policy.facts.quorums import Group, is_member, is_quorum, pod_groups
+from policy.facts.quorums.quorums import Group, is_member, is_quorum, pod_groups
 from policy.facts.stack import Facts
 from policy.findings import Severity
+from policy.properties import Malformed
 from policy.rule import ADVISORY, Problem, Source, rule
 from policy.wording import join_names, pluralize
 

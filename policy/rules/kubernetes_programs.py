@@ -8,15 +8,15 @@ from urllib.parse import urlsplit
 
 from formats.image_reference import parse
 from policy.facts.kubernetes.configuration import command_line
-from policy.facts.machine import Machine
+from policy.facts.machines.machine import Machine
 from policy.facts.pods import POD_TYPES, Pods, pods
 from policy.facts.product_defaults import DEPLOYMENT_REPLICAS, DNS_REPLICAS, LEADER_ELECT
 from policy.facts.programs import Quorum
-from policy.facts.quorums import Group, groups
-from policy.facts.resource import Resource
+from policy.facts.quorums.quorums import Group, groups
 from policy.facts.stack import Facts
 from policy.facts.stack_configuration import PRODUCTION
 from policy.findings import Severity
+from policy.resource import Resource
 from policy.rule import Problem, Source, rule
 from policy.rules.api import LARGE, arguments, configured, large
 from policy.wording import pluralize

@@ -8,9 +8,9 @@ from xml.etree import ElementTree
 
 from policy.facts.components import VirtHost
 from policy.facts.kubernetes.node import MACHINE_TYPES
-from policy.facts.libvirt import Domain
-from policy.facts.machine import Machine
-from policy.facts.quorums import voting_nodes
+from policy.facts.machines.libvirt import Domain
+from policy.facts.machines.machine import Machine
+from policy.facts.quorums.quorums import voting_nodes
 from policy.facts.stack import Facts
 from policy.facts.stack_configuration import PRODUCTION
 from policy.findings import Severity

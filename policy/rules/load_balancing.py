@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from policy.facts.kubernetes.budgets_and_services import Service
 from policy.facts.kubernetes.workload import Workload
 from policy.facts.programs import Quorum
-from policy.facts.properties import Properties
-from policy.facts.quorums import quorum_of
-from policy.facts.resource import Resource
+from policy.facts.quorums.quorums import quorum_of
 from policy.facts.stack import Facts
 from policy.findings import Severity
+from policy.properties import Properties
+from policy.resource import Resource
 from policy.rule import Problem, Source, rule
 from policy.wording import join_names
 

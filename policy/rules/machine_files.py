@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping
 
 import contract
 from contract import RACK, SERVER, ZONE
-from policy.facts.etcd_files import runs_etcd
 from policy.facts.kubernetes.node import MACHINE_TYPES
-from policy.facts.machine import Machine
-from policy.facts.registration import JOINING, KUBELET, joins_as_master, registrations
-from policy.facts.shell.syntax import is_known
+from policy.facts.machines.etcd_files import runs_etcd
+from policy.facts.machines.machine import Machine
+from policy.facts.machines.registration import JOINING, KUBELET, joins_as_master, registrations
 from policy.facts.stack import Facts
 from policy.findings import Severity
 from policy.rule import Problem, Source, rule
+from policy.shell.syntax import is_known
 from policy.wording import join_names
 
 

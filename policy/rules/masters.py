@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from policy.facts.components import Component, Etcd, MasterTier, Member
-from policy.facts.etcd_files import EtcdConfiguration
+from policy.facts.machines.etcd_files import EtcdConfiguration
 from policy.facts.stack import Facts
 from policy.facts.stack_configuration import PRODUCTION
 from policy.findings import Severity

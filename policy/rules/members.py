@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
 from policy.facts.kubernetes.workload import container_requests, kubernetes_kind
-from policy.facts.member_counts import mismatches
 from policy.facts.pods import Pods, are_members, pods
-from policy.facts.quorums import Group, groups, is_quorum
+from policy.facts.quorums.member_counts import mismatches
+from policy.facts.quorums.quorums import Group, groups, is_quorum
 from policy.facts.stack import Facts
 from policy.findings import Severity
 from policy.rule import Problem, Source, rule

@@ -9,10 +9,10 @@ from policy.facts.kubernetes.configuration import ConfigMap, environment, flat, 
 from policy.facts.kubernetes.workload import Workload
 from policy.facts.product_defaults import CLIENT_QUORUM_QUEUE, PARTITION_HANDLING, QUEUE_TYPE, Default
 from policy.facts.programs import Quorum
-from policy.facts.properties import Malformed, Properties
-from policy.facts.quorums import cluster_of, quorum_of
+from policy.facts.quorums.quorums import cluster_of, quorum_of
 from policy.facts.stack import Facts
 from policy.findings import Severity
+from policy.properties import Malformed, Properties
 from policy.rule import IN_ANY_PROFILE, Problem, Source, rule
 from policy.wording import join_names
 

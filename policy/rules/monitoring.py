@@ -10,7 +10,7 @@ from policy.facts.kubernetes.node import Node
 from policy.facts.kubernetes.quantity import GIB, Resources
 from policy.facts.kubernetes.workload import Workload
 from policy.facts.programs import Quorum
-from policy.facts.quorums import is_metrics_store, quorum_of
+from policy.facts.quorums.quorums import is_metrics_store, quorum_of
 from policy.facts.stack import Facts
 from policy.facts.stack_configuration import PRODUCTION
 from policy.findings import Severity

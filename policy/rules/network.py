@@ -8,7 +8,7 @@ from policy.facts.kubernetes.autoscalers import Autoscaler
 from policy.facts.kubernetes.network_policies import Direction, NetworkPolicy
 from policy.facts.kubernetes.workload import Workload
 from policy.facts.programs import Quorum
-from policy.facts.quorums import Group, is_member, is_quorum, pod_groups, pods
+from policy.facts.quorums.quorums import Group, is_member, is_quorum, pod_groups, pods
 from policy.facts.stack import Facts
 from policy.findings import Severity
 from policy.rule import Problem, Source, rule

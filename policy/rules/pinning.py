@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from policy.facts.kubernetes.workload import Workload
-from policy.facts.quorums import is_member
+from policy.facts.quorums.quorums import is_member
 from policy.facts.stack import Facts
 from policy.facts.stack_configuration import PRODUCTION
 from policy.findings import Severity

@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Iterator, Mapping
 
 from policy.facts.pods import POD_TYPES, Pods, pods
-from policy.facts.quorums import quorum_of
+from policy.facts.quorums.quorums import quorum_of
 from policy.facts.stack import Facts
 from policy.findings import Severity
 from policy.rule import Problem, Source, rule

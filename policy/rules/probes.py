@@ -9,11 +9,11 @@ from policy.facts.cluster_checks import IN_COMMANDS, PATHS_OF_ETCD, ClusterCheck
 from policy.facts.kubernetes.configuration import read_by
 from policy.facts.pods import Pods, are_members, pods
 from policy.facts.programs import Quorum, kind_of
-from policy.facts.properties import Properties
-from policy.facts.shell.script import Script
 from policy.facts.stack import Facts
 from policy.findings import Severity
+from policy.properties import Properties
 from policy.rule import Problem, Source, rule
+from policy.shell.script import Script
 
 _RESTARTING = ("livenessProbe", "startupProbe")
 """Probes whose failure makes kubelet restart the container."""

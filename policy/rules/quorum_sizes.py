@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contract import ETCD
 from policy.facts.kubernetes.workload import Workload
 from policy.facts.programs import Quorum
-from policy.facts.quorums import Group, groups, is_metrics_store, is_quorum, majority, pods
+from policy.facts.quorums.quorums import Group, groups, is_metrics_store, is_quorum, majority, pods
 from policy.facts.stack import Facts
 from policy.facts.stack_configuration import LAB
 from policy.findings import Severity

@@ -6,13 +6,13 @@ import math
 from collections.abc import Iterator
 
 from policy.facts.kubernetes.workload import Workload
-from policy.facts.placement_counts import counts
-from policy.facts.placement_map import apart_keys
+from policy.facts.placement.placement_counts import counts
+from policy.facts.placement.placement_map import apart_keys
 from policy.facts.product_defaults import DEPLOYMENT_SURGE, DEPLOYMENT_UNAVAILABLE, MEMBERS_UNAVAILABLE, Default
-from policy.facts.properties import Malformed
-from policy.facts.quorums import is_member, majority
+from policy.facts.quorums.quorums import is_member, majority
 from policy.facts.stack import Facts
 from policy.findings import Severity
+from policy.properties import Malformed
 from policy.rule import Problem, Source, rule
 from policy.wording import pluralize
 

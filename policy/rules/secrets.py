@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from policy.facts.host_commands import LOCAL, REMOTE, WORDS
 from policy.facts.kubernetes.node import is_machine
 from policy.facts.kubernetes.workload import kubernetes_kind
-from policy.facts.libvirt import CLOUD_INIT
+from policy.facts.machines.host_commands import LOCAL, REMOTE, WORDS
+from policy.facts.machines.libvirt import CLOUD_INIT
 from policy.facts.pods import POD_TYPES, Pods, pods
-from policy.facts.properties import Properties
-from policy.facts.resource import Resource
 from policy.facts.stack import Facts
 from policy.findings import Severity
+from policy.properties import Properties
+from policy.resource import Resource
 from policy.rule import Problem, Source, rule
 from policy.wording import join_names
 from text import clear_text

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from contract import HOSTNAME
 from policy.facts.kubernetes.scheduling import anti_affinity_gap
 from policy.facts.kubernetes.workload import Workload
-from policy.facts.placement_counts import counts
-from policy.facts.placement_map import apart_keys
-from policy.facts.quorums import group_of, is_member
+from policy.facts.placement.placement_counts import counts
+from policy.facts.placement.placement_map import apart_keys
+from policy.facts.quorums.quorums import group_of, is_member
 from policy.facts.stack import Facts
 from policy.findings import Severity
 from policy.rule import Problem, Source, rule

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from policy.facts.kubernetes.workload import Workload
-from policy.facts.quorums import cluster_of, is_member
+from policy.facts.quorums.quorums import cluster_of, is_member
 from policy.facts.stack import Facts
 from policy.findings import Severity
 from policy.rule import IN_ANY_PROFILE, Problem, Source, rule

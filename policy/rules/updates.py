@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 from policy.facts.components import Previous
 from policy.facts.membership import EMPTY, Departure, QuorumState, departures, hosts_left
-from policy.facts.quorum_state import quorum_state
-from policy.facts.quorums import Group, groups, is_member, majority
-from policy.facts.resource import Resource
+from policy.facts.quorums.quorum_state import quorum_state
+from policy.facts.quorums.quorums import Group, groups, is_member, majority
 from policy.facts.stack import Facts
 from policy.findings import Severity
+from policy.resource import Resource
 from policy.rule import IN_ANY_PROFILE, Problem, Source, rule
 from policy.wording import join_names
 

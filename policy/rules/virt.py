@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from policy.facts.components import Cloud, VirtHost
 from policy.facts.kubernetes.node import MACHINE_TYPES
-from policy.facts.machine import Machine
+from policy.facts.machines.machine import Machine
 from policy.facts.stack import Facts
 from policy.facts.stack_configuration import PRODUCTION
 from policy.findings import Severity

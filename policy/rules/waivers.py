@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from formats.waiver_limits import LEAST_LITERAL, LONGEST_TERM
-from policy.facts.resource import Resource
 from policy.facts.stack import Facts
 from policy.facts.stack_waivers import KEY
 from policy.findings import Severity, Waiver
+from policy.resource import Resource
 from policy.rule import ADVISORY, Problem, Source, rule
 from text.suggestion import did_you_mean
 

@@ -14,8 +14,8 @@ from commands import stack
 from commands.trials import lab_stack
 from components.k8s_master import etcd
 from policy.facts.components import Previous
-from policy.facts.resource import Resource
 from policy.facts.stack import Facts
+from policy.resource import Resource
 from policy.rules.updates import changes
 from tests.engine.conftest import Done, Project, Projects, open_project
 from tests.engine.test_history import PACK, named, replace, violations

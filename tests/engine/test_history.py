@@ -6,8 +6,8 @@ import json
 from typing import Any
 
 from policy.facts.components import Previous
-from policy.facts.resource import Resource
 from policy.facts.stack import Facts
+from policy.resource import Resource
 from policy.rules.updates import changes
 from tests.engine.conftest import Done, Project, Projects
 from tests.engine.test_lifecycle import edit, servers

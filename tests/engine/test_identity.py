@@ -20,7 +20,7 @@ import yaml
 from changes.change import Kind, Level, worst
 from changes.compare import changes
 from changes.inputs import resources
-from policy.facts.resource import Resource
+from policy.resource import Resource
 from tests.engine.conftest import ROOT_SECRET, Done, Project, open_project
 from tests.engine.test_history import PACK, violations
 

@@ -19,7 +19,7 @@ from commands import stack
 from commands.trials import lab_stack
 from console.errors import UserError
 from console.progress import Reporter
-from policy.facts.host_commands import COPY_TO_REMOTE, REMOTE
+from policy.facts.machines.host_commands import COPY_TO_REMOTE, REMOTE
 from tests.engine.conftest import Project, open_project
 from tests.engine.test_ssh_machines import HOST_KEY, inputs
 from tests.stacks import ROOT, STACKS

@@ -14,9 +14,9 @@ from typing import Any
 from policy.catalogue import RULES, WAIVABLE
 from policy.engine import record
 from policy.engine.record import Record, recorded
-from policy.facts import placement_map
 from policy.facts.known_types import coverage
 from policy.facts.levels import Level
+from policy.facts.placement import placement_map
 from policy.facts.stack_waivers import Waivers
 from policy.findings import Finding, Verdict, Waiver
 from policy.rule import evaluate

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from policy.facts.cloud_init import cloud_init
-from policy.facts.properties import Sealed
+from policy.facts.machines.cloud_init import cloud_init
+from policy.properties import Sealed
 
 
 def test_secret_user_data_is_read() -> None:

@@ -7,20 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from policy.facts.host_commands import COPY_TO_REMOTE, Command, Hosts
-from policy.facts.shell.effects_cluster import (
-    DELETES,
-    DELETES_WORKLOAD,
-    DRAINS,
-    MOVES,
-    SCALES,
-    SPLITS,
-    STOPS_VM,
-)
-from policy.facts.shell.effects_data import ERASES
-from policy.facts.shell.effects_machine import HALTS, LEAVES, REMOVES_SOFTWARE, STOPS, UPGRADES
-from policy.facts.shell.effects_network import CUTS
-from policy.facts.shell.syntax import UNKNOWN, Unreadable
+from policy.facts.machines.host_commands import COPY_TO_REMOTE, Command, Hosts
+from policy.shell.effects_cluster import DELETES, DELETES_WORKLOAD, DRAINS, MOVES, SCALES, SPLITS, STOPS_VM
+from policy.shell.effects_data import ERASES
+from policy.shell.effects_machine import HALTS, LEAVES, REMOVES_SOFTWARE, STOPS, UPGRADES
+from policy.shell.effects_network import CUTS
+from policy.shell.syntax import UNKNOWN, Unreadable
 from tests.policy.tables.commands import local
 from tests.policy.world import Given, facts
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from policy.engine.decode import from_message, from_sdk
-from policy.facts.properties import Malformed, NotKnown, Properties
-from policy.facts.resource import Resource
+from policy.properties import Malformed, NotKnown, Properties
+from policy.resource import Resource
 from tests.policy.tables import CASES
 from tests.policy.world import UNKNOWN, Given, facts, message, sdk_args
 

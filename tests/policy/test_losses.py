@@ -12,8 +12,8 @@ from audit import losses
 from audit.plan import PlanFile
 from policy.engine import record
 from policy.engine.record import Record
-from policy.facts import placement_map
-from policy.facts.placement_map import Placement
+from policy.facts.placement import placement_map
+from policy.facts.placement.placement_map import Placement
 from tests.policy.world import (
     HOST,
     SERVER,

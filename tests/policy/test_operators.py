@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import pytest
 
 from policy.catalogue import RULES
-from policy.facts.operators import OPERATORS
+from policy.facts.kubernetes.operators import OPERATORS
 from policy.facts.stack_configuration import PRODUCTION
 from policy.findings import Enforcement, Finding, Verdict, resource_name
 from policy.rule import evaluate

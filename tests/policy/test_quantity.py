@@ -8,7 +8,7 @@ import pytest
 
 from policy.facts.kubernetes import configuration
 from policy.facts.kubernetes.quantity import Resources, quantity, resources
-from policy.facts.properties import UNKNOWN, Malformed, NotKnown, Properties
+from policy.properties import UNKNOWN, Malformed, NotKnown, Properties
 
 
 @pytest.mark.parametrize(

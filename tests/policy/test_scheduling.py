@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from policy.facts.kubernetes.selectors import label_selector, requirement
-from policy.facts.properties import Malformed, Properties
+from policy.properties import Malformed, Properties
 from tests.policy.world import REQUIRED, Given, facts, machine, machine_pool, workload
 
 LABELS = {"zone": "a", "cores": "24", "empty": ""}

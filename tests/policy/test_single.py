@@ -15,7 +15,7 @@ from formats.waiver_limits import today
 from policy.catalogue import RULES
 from policy.engine.analyzer import Analyzer
 from policy.engine.pack import policies
-from policy.facts.host_commands import PLACING
+from policy.facts.machines.host_commands import PLACING
 from policy.findings import Enforcement, Verdict
 from policy.rule import AnyRule, evaluate
 from tests.policy.cases import Case

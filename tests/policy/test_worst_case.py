@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from contract import HOSTNAME, RACK, SERVER
-from policy.facts.worst_case import Spread, Topologies, capacity, losses
+from policy.facts.placement.worst_case import Spread, Topologies, capacity, losses
 
 KEYS = (HOSTNAME, SERVER, RACK)
 

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from policy.facts.product_defaults import AUTOSCALER_LEAST, KEDA_LEAST, KEDA_MOST
-from policy.facts.properties import Malformed, NotKnown
-from policy.facts.resource import Resource
+from policy.properties import Malformed, NotKnown
+from policy.resource import Resource
 
 HORIZONTAL = tuple(
     f"kubernetes:autoscaling/{version}:HorizontalPodAutoscaler" for version in ("v1", "v2", "v2beta1", "v2beta2")

@@ -9,8 +9,8 @@ from functools import cached_property
 
 from policy.facts.kubernetes.selectors import Selector, label_map, label_selector
 from policy.facts.kubernetes.workload import Workload, kubernetes_kind
-from policy.facts.properties import Malformed, Properties
-from policy.facts.resource import Resource
+from policy.properties import Malformed, Properties
+from policy.resource import Resource
 
 
 @dataclass(frozen=True)

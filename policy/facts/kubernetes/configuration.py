@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from policy.facts.kubernetes.workload import Workload
-from policy.facts.properties import Malformed, Properties
-from policy.facts.resource import Resource
+from policy.properties import Malformed, Properties
+from policy.resource import Resource
 
 
 @dataclass(frozen=True)

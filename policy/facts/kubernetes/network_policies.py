@@ -13,8 +13,8 @@ from typing import Literal
 
 from policy.facts.kubernetes.selectors import Labels, Selector, label_selector
 from policy.facts.kubernetes.workload import Workload
-from policy.facts.properties import Properties
-from policy.facts.resource import Resource
+from policy.properties import Properties
+from policy.resource import Resource
 
 TYPES = ("kubernetes:networking.k8s.io/v1:NetworkPolicy", "kubernetes:extensions/v1beta1:NetworkPolicy")
 Direction = Literal["Ingress", "Egress"]

@@ -15,8 +15,8 @@ import contract
 from contract import DEDICATED, HOSTNAME, POOL, RACK, SERVER, ZONE
 from policy.facts.kubernetes.quantity import GIB, Resources, resources
 from policy.facts.kubernetes.selectors import Labels
-from policy.facts.properties import Malformed, Properties
-from policy.facts.resource import Resource
+from policy.properties import Malformed, Properties
+from policy.resource import Resource
 
 MACHINE_TYPES = (contract.MACHINE, contract.MACHINE_POOL)
 KEEPS_OUT = frozenset({"NoSchedule", "NoExecute"})

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from formats import kubernetes_quantity
-from policy.facts.properties import Malformed, Properties
+from policy.properties import Malformed, Properties
 
 MIB = 1024**2
 GIB = 1024**3

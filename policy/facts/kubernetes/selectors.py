@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from policy.facts.properties import Malformed, Properties
+from policy.properties import Malformed, Properties
 
 Labels = Mapping[str, str]
 

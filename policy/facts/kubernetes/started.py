@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from itertools import chain
 
-from policy.facts.properties import Properties
+from policy.properties import Properties
 
 _SHELLS = frozenset({"sh", "bash", "ash", "dash"})
 _STARTS = re.compile(r"(?:^|[;&|\n])\s*(?:exec\s+)?([\w./-]+)")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from policy.facts.kubernetes.selectors import Selector, requirement
-from policy.facts.properties import Properties
+from policy.properties import Properties
 
 ANY_ADDRESS = "0.0.0.0"  # noqa: S104 - read, not bound
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from policy.facts.kubernetes.selectors import Labels, Selector, label_selector
 from policy.facts.kubernetes.terms import NodeTerm, node_terms
 from policy.facts.kubernetes.workload import Workload, kubernetes_kind
-from policy.facts.properties import Properties
-from policy.facts.resource import Resource
+from policy.properties import Properties
+from policy.resource import Resource
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,8 @@ from policy.facts.kubernetes.terms import (
     Toleration,
     node_terms,
 )
-from policy.facts.properties import Properties
-from policy.facts.resource import Resource
+from policy.properties import Properties
+from policy.resource import Resource
 
 SYSTEM_NAMESPACES = ("kube-system", "calico-system", "calico-apiserver", "tigera-operator")
 NODE_CRITICAL = "system-node-critical"

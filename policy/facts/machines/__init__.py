@@ -1,0 +1,1 @@
+"""Facts of machines: files, commands, virtual machines, and the members that they start."""

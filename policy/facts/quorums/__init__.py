@@ -1,0 +1,1 @@
+"""Facts of quorums: which workloads form one, their members, peers and settings."""
