@@ -118,7 +118,7 @@ def test_a_lab_that_was_made_with_other_images_is_refused(
         ("bring_up", "_proxy_image", proxy_image),
         ("power", "_RECORD", tmp_path / "software.json"),
     ):
-        monkeypatch.setattr(f"cloud.{module}.{name}", value)
+        monkeypatch.setattr(f"trials.cloud.{module}.{name}", value)
     for module in ("cluster_programs", "debian_root"):
         monkeypatch.setattr(f"toolchain.{module}.ensure", programs)
     machine = replace(lab.machines[0], directory=tmp_path / "machine")
