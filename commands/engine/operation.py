@@ -37,6 +37,10 @@ OBJECTS = "**kubernetes:**"
 """Pattern of the URNs of Kubernetes objects. A refresh of a rendered stack excludes them, because the Kubernetes
 provider reads objects from a cluster only. commands/rendered/tree_check.py compares their files instead."""
 
+PACK = "policy/__main__.py"
+"""The policy pack's program, relative to the clone. Pulumi starts it without the proxy that it puts before the pack if
+it is named by its folder (docs/adr/0036-policy-pack-behind-a-proxy.md)."""
+
 SOURCES = Path(__file__).resolve().parents[2]
 TERMINATION = (signal.SIGTERM, signal.SIGHUP)
 """Signals that end a command from outside: a termination request, and a closed terminal."""
@@ -76,8 +80,8 @@ class Operation:
     stack: Stack
     workspace: Workspace
     variables: Mapping[str, str]
-    pack: str | None = "policy"
-    """Directory of the policy pack for previews and updates; None for no policy pack."""
+    pack: str | None = PACK
+    """The policy pack's program for previews and updates; None for no policy pack."""
     cluster: LiveCluster | None = None
     """The running cluster of a live stack; None for a rendered stack."""
     excluded: Sequence[str] = ()

@@ -16,7 +16,7 @@ from typing import Any, cast
 from changes.summary import to_markdown
 from commands import build_directory, stack
 from commands.engine.event_pipe import RunSummary
-from commands.engine.operation import interrupted_by_termination
+from commands.engine.operation import PACK, interrupted_by_termination
 from commands.review import audit_report, difference
 from commands.review import base as bases
 from commands.review.base import Base
@@ -78,7 +78,7 @@ def _review(root: Path, engine: Engine, base: Base, name: str, report: Report) -
     mark = MARK.format(stack=name)
     build_directory.of_stack(root, name)
     try:
-        sides = difference.compare(root, engine, base, name, str(root / "policy"))
+        sides = difference.compare(root, engine, base, name, str(root / PACK))
     except UserError as trouble:
         print(printable(str(trouble)), flush=True)
         return Reviewed(name, f"{mark}\n## `{name}` was not reviewed\n\n{fenced(str(trouble), CHANGES)}\n", 1)

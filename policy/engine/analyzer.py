@@ -1,4 +1,4 @@
-"""The policy pack's gRPC server: that of Pulumi's policy SDK (sdk_server.py), with three overridden methods.
+"""The policy pack's gRPC server: that of Pulumi's policy SDK (sdk_server.py), with four overridden methods.
 
 1. `ConfigureStack` receives the stack's configuration, which the SDK ignores. A host may give it in the environment
    instead (received.py). The profile in the configuration decides whether policies are mandatory, before Pulumi
@@ -7,6 +7,7 @@
 3. `Analyze`, called for every resource, returns nothing in a preview: all policies evaluate the whole stack. It keeps
    the resource's inputs: Pulumi gives no properties to `AnalyzeStack` while the provider's configuration is not known,
    as in the first preview of a cluster that the same stack makes.
+4. `Configure` is the last call before the stack's program starts. What takes time is prepared after it.
 
 The method `Remediate` is not served, because no policy changes a resource; Pulumi then spends half the time on calls.
 
@@ -22,6 +23,7 @@ from threading import Thread
 from typing import Any
 
 import grpc
+from google.protobuf.empty_pb2 import Empty
 from google.protobuf.struct_pb2 import Struct
 from pulumi.runtime.proto import analyzer_pb2 as messages
 from pulumi_policy import EnforcementLevel, Policy, ReportViolation
@@ -58,7 +60,15 @@ class Analyzer(sdk_server.PolicyServer):
         self._rules = [policy for policy in policies if isinstance(policy, RulePolicy)]
         self._inputs: dict[str, Struct] = {}
         self._configure(received.from_environment(os.environ))
-        Thread(target=architecture.read_all, daemon=True).start()  # while the program starts
+
+    def Configure(self, request: messages.ConfigureAnalyzerRequest, context: grpc.ServicerContext) -> Empty:
+        """Receives the configuration of the policies, in the last call before Pulumi starts the stack's program.
+
+        Reads the architectures while the program starts. Earlier, this would delay the answers for which Pulumi waits.
+        """
+        super().Configure(request, context)  # pyright: ignore[reportUnknownMemberType]
+        Thread(target=architecture.read_all, daemon=True).start()
+        return Empty()
 
     def ConfigureStack(
         self, request: messages.AnalyzerStackConfigureRequest, context: grpc.ServicerContext

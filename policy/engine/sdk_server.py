@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _SERVER, _REGISTER = "_PolicyAnalyzerServicer", "add_AnalyzerServicer_to_server"
 _PARAMETERS = {
     "__init__": ("self", "name", "version", "policies", "enforcement_level"),
+    "Configure": ("self", "request", "_context"),
     "ConfigureStack": ("self", "request", "_context"),
     "_get_enforcement_level": ("self", "policy"),
     "_create_report_violation": (

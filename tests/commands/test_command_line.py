@@ -131,7 +131,7 @@ def test_the_first_up_of_a_lab_needs_no_hand_work(world: World, capfd: pytest.Ca
     assert "Next: " in said
     assert world.verbs == ["init", "preview", "up"]
     words, value, file, backend, skips = world.asked[-1]
-    assert "--skip-preview --yes --policy-pack policy" in words
+    assert "--skip-preview --yes --policy-pack policy/__main__.py" in words
     assert f"--config-file {world.root}/build/dev/project/Pulumi.dev.yaml" in words
     assert (value, file) == ("unset", str(world.root / "build" / "dev" / ".passphrase"))
     assert backend == (world.root / "build" / ".state").as_uri()
@@ -373,7 +373,7 @@ def test_a_preview_of_a_lab_that_stands_compares_with_it(world: World) -> None:
     command_line.main(["preview"])
     words, _, file, backend, _ = world.asked[-1]
     assert words.startswith("preview ")
-    assert "--policy-pack policy" in words
+    assert "--policy-pack policy/__main__.py" in words
     assert "--yes" not in words
     assert (file, backend) == (str(world.root / "build/dev/.passphrase"), (world.root / "build/.state").as_uri())
     # The stack is made once, and its secret stays.

@@ -11,6 +11,7 @@ import pytest
 from changes.change import Change, Kind, Level, Phase
 from changes.summary import Comparison
 from commands.engine.event_pipe import RunSummary
+from commands.engine.operation import PACK
 from commands.review import difference, review
 from commands.review.base import Base
 from commands.review.difference import Previewed, Sides
@@ -54,7 +55,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     known = {"good": ROLLS, "grave": GONE}
 
     def compare(_root: Path, _engine: Engine, _base: Base, name: str, pack: str | None = None) -> Sides:
-        assert pack == str(tmp_path / "policy")
+        assert pack == str(tmp_path / PACK)
         if name not in known:
             raise UserError(f"The base (main) of {name} cannot be previewed:\n  it is broken")
         return sides(name, known[name])

@@ -1,7 +1,8 @@
 """The pack gives the same verdicts behind the proxy of Pulumi's language host and without it, on the real engine.
 
-The language host of the built engine has Pulumi's own proxy, which the official host puts before every pack. With
-QUORATE_POLICY_PROXY=none it lets the engine call the pack directly.
+The language host of the built engine has Pulumi's own proxy, which the official host puts before every pack that is
+named by its folder. A pack that is named by its program, as by Quorate's commands, is started by the engine itself.
+With QUORATE_POLICY_PROXY=none the language host starts the pack, but lets the engine call it directly.
 """
 
 from __future__ import annotations
@@ -9,13 +10,14 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from commands.engine.operation import PACK
 from policy.engine import record
 from policy.findings import Verdict
 from tests.engine.clones import Clone
@@ -28,6 +30,7 @@ __all__ = ["engine", "project"]
 
 HOST = "QUORATE_POLICY_PROXY"
 DIRECT = {HOST: "none"}
+PROGRAM = ROOT / PACK
 PACKS = Path(__file__).parent / "packs"
 WITHOUT_CALL = PACKS / "without_call"
 LAB, PRODUCTION = {"quorate:profile": "lab"}, {"quorate:profile": "production"}
@@ -105,8 +108,9 @@ def see(preview: Previews, given: list[Given], config: dict[str, object], **how:
 @pytest.mark.parametrize("name", CASES)
 def test_what_the_configuration_decides(name: str, preview: Previews) -> None:
     given, config, verdict, succeeds = CASES[name]
-    direct = see(preview, given, config, **DIRECT)
+    direct = see(preview, given, config, pack=PROGRAM)
     assert see(preview, given, config) == direct
+    assert see(preview, given, config, **DIRECT) == direct
     assert see(preview, given, config, pack=WITHOUT_CALL) == direct, "from the environment alone"
     assert direct.succeeded == succeeds
     assert all(f"<Verdict.{verdict.name}:" in each for each in direct.rules["rabbitmq-size"])
@@ -118,7 +122,7 @@ def test_an_architecture_of_the_stacks_own(preview: Previews, tmp_path: Path) ->
     file.write_text(text.replace('name: "100"', "name: mine"), encoding="utf-8")
     given = [cloud("mine") if each.name == "cloud" else each for each in whole_stack()]
     config: dict[str, object] = {**PRODUCTION, "quorate:architecture": str(file)}
-    direct = see(preview, given, config, **DIRECT)
+    direct = see(preview, given, config, pack=PROGRAM)
     assert see(preview, given, config, pack=WITHOUT_CALL) == direct
     assert direct.succeeded
     assert direct.basis[1] == "mine"
@@ -126,8 +130,8 @@ def test_an_architecture_of_the_stacks_own(preview: Previews, tmp_path: Path) ->
 
 @pytest.mark.parametrize(("pack", "said"), [("raising", "ZeroDivisionError"), ("broken", "this pack does not start")])
 def test_a_pack_that_crashes_stops_the_update(pack: str, said: str, preview: Previews) -> None:
-    for variables in ({}, DIRECT):
-        done = preview(whole_stack(), PRODUCTION, pack=PACKS / pack, **variables)
+    for place in (PACKS / pack, PACKS / pack / "__main__.py"):
+        done = preview(whole_stack(), PRODUCTION, pack=place)
         assert done.code != 0
         assert said in done.output
 
@@ -136,8 +140,8 @@ def test_an_invalid_stack_is_reported_with_the_pack(project: Projects) -> None:
     dev = project("dev")
     text = dev.stack_file.read_text(encoding="utf-8")
     dev.stack_file.write_text(text.replace("quorate:profile: lab", "quorate:profile: lap"), encoding="utf-8")
-    for variables in ({}, DIRECT):
-        done = replace(dev, environment=dev.environment | variables).run("preview", "--policy-pack", "policy")
+    for pack in ("policy", PACK):
+        done = dev.run("preview", "--policy-pack", pack)
         assert done.code != 0
         assert "quorate:profile" in done.output
         assert not (dev.directory / record.FILE).exists(), "no verdict on a stack that is invalid"
@@ -148,18 +152,18 @@ def test_an_invalid_stack_is_reported_with_the_pack(project: Projects) -> None:
 def test_the_samples(stack: str, words: tuple[str, ...], tmp_path: Path, engine: dict[str, str]) -> None:
     """Each in a state of its own: rules compare a second update with the first."""
 
-    def run(variables: dict[str, str]) -> Seen:
-        directory = tmp_path / (variables.get(HOST) or "proxied")
-        done = open_project(directory, stack, engine | variables, STACKS[stack]).run(*words, "--policy-pack", "policy")
+    def run(pack: str) -> Seen:
+        directory = tmp_path / ("direct" if pack == PACK else "proxied")
+        done = open_project(directory, stack, engine, STACKS[stack]).run(*words, "--policy-pack", pack)
         return Seen.of(done.code, done.events, directory / record.FILE)
 
-    direct = run(DIRECT)
+    direct = run(PACK)
     assert direct.succeeded
-    assert run({}) == direct
+    assert run("policy") == direct
 
 
-def test_the_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`quorate audit`, `up` and `review` of a lab with a waiver, each behind the proxy and without it."""
+def test_the_commands(tmp_path: Path) -> None:
+    """`quorate audit`, `up` and `review` of a lab with a waiver have the same findings."""
     source = tmp_path / "source.yaml"
     source.write_text(f"{STACKS['one-server'].read_text(encoding='utf-8').rstrip()}\n{WAIVER}", encoding="utf-8")
     clone = Clone.make(tmp_path / "clone", "one-server", source)
@@ -167,21 +171,15 @@ def test_the_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _git(clone.root, "init", "--quiet")
     _git(clone.root, "add", "--all")
     _git(clone.root, "commit", "--quiet", "--message", "all")
-    seen: list[tuple[dict[str, Any], dict[str, Any], str]] = []
-    for host in ("", "none"):
-        monkeypatch.setenv(HOST, host)
-        review = clone.run("review", "--base", "HEAD")
-        assert review.code == 0, review.output
-        reviewed = (clone.root / "build" / "review.md").read_text(encoding="utf-8")
-        audit = clone.run("audit")
-        assert audit.code == 0, audit.output
-        audited = findings(clone)
-        clone.up()
-        waived = {each["rule"] for each in audited["findings"] if each["verdict"] == Verdict.WAIVED}
-        assert waived == {"log-store-size"}
-        seen.append((audited, findings(clone), reviewed))
-        assert clone.run("destroy").code == 0
-    assert seen[0] == seen[1]
+    review = clone.run("review", "--base", "HEAD")
+    assert review.code == 0, review.output
+    audit = clone.run("audit")
+    assert audit.code == 0, audit.output
+    audited = findings(clone)
+    assert {each["rule"] for each in audited["findings"] if each["verdict"] == Verdict.WAIVED} == {"log-store-size"}
+    clone.up()
+    assert findings(clone) == audited
+    assert clone.run("destroy").code == 0
 
 
 def findings(clone: Clone) -> dict[str, Any]:

@@ -1,3 +1,4 @@
+#!/usr/bin/env -S python3 -u
 """The pack, with a rule that raises: `galera-size` divides by zero."""
 
 import importlib
