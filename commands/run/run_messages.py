@@ -23,6 +23,8 @@ NAMED = 3
 _PROVIDER = "pulumi:providers:kubernetes"
 _RENDERED = re.compile(r"rendered file (?P<file>\S+) contains a secret value in plaintext")
 _WILL_RENDER = "rendered YAML will contain a secret value in plaintext"
+_CANCELED = re.compile(r"failed to run (?:policy|remediation): .*context canceled", re.DOTALL)
+"""Matches what the engine reports if an update fails while the policy pack evaluates another resource."""
 _PROGRAM = "info#err"
 """Severity of what the program writes to standard error, such as a warning of Python."""
 
@@ -100,8 +102,13 @@ class RunMessages:
         return len([file for file in files if self._is_secret(file)])
 
     def errors(self) -> Iterator[str]:
-        """Yields the errors of the last phase, each with its resource, without the one that closes the phase."""
-        for urn, text in self._errors:
+        """Yields the errors of the last phase, each with its resource, without the one that closes the phase.
+
+        A call of the policy pack that the engine canceled is the consequence of another error, so it is yielded only if
+        there is no other.
+        """
+        causes = [(urn, text) for urn, text in self._errors if not _CANCELED.fullmatch(text)]
+        for urn, text in causes or self._errors:
             yield f"{self._title(urn)}: {text}" if urn else text
 
     @property

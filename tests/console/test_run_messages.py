@@ -94,3 +94,14 @@ def test_errors_name_their_resource_and_those_of_an_earlier_phase_are_over() -> 
     )
     assert list(said.errors()) == ["Secret nova/a: is forbidden", "no resource"]
     assert [step.urn for step in said.failing] == [urn(SECRET, "a")]
+
+
+@pytest.mark.parametrize("canceled", ["context canceled", "rpc error: code = Canceled desc = context canceled"])
+def test_a_canceled_call_of_the_policy_pack_is_no_cause_beside_another_error(canceled: str) -> None:
+    stopped = message("error", f"failed to run policy: {canceled}\n", urn("pulumi:pulumi:Stack", "dev"))
+    failed = message("error", "is forbidden\n", urn(SECRET, "a"))
+    assert list(messages(stopped, failed).errors()) == ["Secret a: is forbidden"]
+    (alone,) = messages(stopped).errors()
+    assert alone.endswith(f"failed to run policy: {canceled}")
+    another = message("error", "failed to run policy: the pack ended\n", urn("pulumi:pulumi:Stack", "dev"))
+    assert len(list(messages(another, failed).errors())) == 2
