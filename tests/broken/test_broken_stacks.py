@@ -1,7 +1,9 @@
-"""A production stack broken in one way is caught by the real engine, which names the rule and the resource.
+"""A production stack broken in one way is caught by the policy pack, which names the rule and the resource.
 
-The whole program runs; only the inputs of some resources are changed on their way to the engine, or hand-written
-objects are added (breakages.py). cases/ lists the cases, each with the rules that must catch it.
+The real engine previews each stack once and sends it to the pack. For every case, the resources of that request are
+changed, or hand-written objects are added, and the pack evaluates it again. For one case of each kind, the whole
+program runs on the engine, and the inputs are changed on their way to it (breakages.py): both ways must find the same.
+cases/ lists the cases, each with the rules that must catch it.
 """
 
 from __future__ import annotations
@@ -10,7 +12,9 @@ import json
 import os
 import shutil
 import subprocess
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 
 import pytest
@@ -20,10 +24,24 @@ from policy.facts.stack_configuration import PRODUCTION
 from policy.findings import Enforcement
 from tests.broken.broken import Broken
 from tests.broken.cases import BY_NAME
+from tests.policy.requests import Sent
+from tests.shared import made_once
 from tests.stacks import ROOT, STACKS, copy_sources
 
 OWN = Path(__file__).parent / "stacks"
 """Stacks that only these tests use, by name."""
+RECORDING = ROOT / "tests" / "policy" / "packs" / "recording"
+ON_THE_ENGINE = (
+    "hand-written objects",
+    "classic queues",
+    "half of a quorum on one server",
+    "computes without kubelet's configuration",
+    "a master tier without etcd",
+    "a further Galera of two",
+    "virtual machines larger than their host",
+    "API servers with the default limit at 1000 nodes",
+)
+"""Names of cases that run on the engine: every way to break a stack is among them."""
 
 
 @dataclass(frozen=True)
@@ -83,8 +101,35 @@ def violations(log: Path) -> dict[str, set[str]]:
     return found
 
 
+@pytest.fixture(scope="module")
+def sent(project: Project, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Sent]:
+    """Returns a function that returns what the engine sends to the pack for a stack without a fault."""
+
+    def preview(stack: str, directory: Path) -> None:
+        options = ("--stack", stack, "--policy-pack", str(RECORDING))
+        run = project.pulumi("preview", *options, QUORATE_REQUESTS=str(directory))
+        assert run.returncode == 0, run.stdout[-3000:]
+
+    @cache
+    def get(stack: str) -> Sent:
+        return Sent.read(made_once(tmp_path_factory, f"sent-{stack}", partial(preview, stack)))
+
+    return get
+
+
 @pytest.mark.parametrize("broken", BY_NAME.values(), ids=lambda broken: broken.name)
-def test_the_engine_catches_it(project: Project, tmp_path: Path, broken: Broken) -> None:
+def test_the_pack_catches_it(sent: Callable[[str], Sent], broken: Broken) -> None:
+    received = sent(broken.stack)
+    for kind, name, change in broken.changes:
+        received = received.changed(kind, name, change)
+    found = received.with_objects(*broken.adds).violations()
+    assert {rule: set(resources) for rule, resources in found.items()} == broken.expected
+    for rule, resources in found.items():
+        assert set(resources.values()) == {BY_ID[rule].enforced(PRODUCTION)}
+
+
+@pytest.mark.parametrize("broken", [BY_NAME[name] for name in ON_THE_ENGINE], ids=lambda broken: broken.name)
+def test_the_engine_stops_it(project: Project, tmp_path: Path, broken: Broken) -> None:
     log = tmp_path / "events.jsonl"
     options = ("--stack", broken.stack, "--policy-pack", "policy", "--event-log", str(log))
     run = project.pulumi("preview", *options, QUORATE_BREAK=broken.name)

@@ -226,9 +226,9 @@ def _identity(document: dict[str, Any]) -> tuple[str, str, str]:
     return document["kind"], metadata.get("namespace", ""), metadata["name"]
 
 
-def test_what_a_preview_says_is_what_an_update_renders(rendered: Projects) -> None:
+def test_what_a_preview_says_is_what_an_update_renders(standing: Projects) -> None:
     """The difference is made from inputs: they are the very objects and files that the target writes."""
-    project = rendered("dev")
+    project = standing("dev")
     done = project.run("preview", "--refresh=false")
     lines = [json.dumps(each) for each in done.events]
     told = files(resources(lines))

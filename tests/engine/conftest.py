@@ -12,6 +12,7 @@ import subprocess
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from blueprint.stackfile.loader import load_file
 from components.tree import OWNERS
 from contract import QUORUM_STATE_OUTPUT, VERDICTS_FILE
 from policy.engine import record
+from tests.shared import made_once
 from tests.stacks import ROOT, SOURCES, STACKS
 from toolchain.engine import MANIFEST, Engine
 
@@ -118,7 +120,8 @@ class Project:
 
     def manifests(self) -> dict[tuple[str, str], dict[str, Any]]:
         """Returns the rendered Kubernetes objects, by kind and name."""
-        documents: list[dict[str, Any]] = [yaml.safe_load(text) for text in self.files("manifests/1-manifest").values()]
+        texts = self.files("manifests/1-manifest").values()
+        documents: list[dict[str, Any]] = [yaml.load(text, yaml.CSafeLoader) for text in texts]
         return {(each["kind"], each["metadata"]["name"]): each for each in documents}
 
 
@@ -164,8 +167,7 @@ def open_project(directory: Path, stack: str, engine: dict[str, str], source: Pa
     (directory / "state").mkdir(parents=True)
     for name in SOURCES:
         (directory / name).symlink_to(ROOT / name)
-    environment = engine | {"PULUMI_BACKEND_URL": (directory / "state").as_uri()}
-    project = Project(directory, stack, environment)
+    project = Project(directory, stack, with_state(engine, directory))
     project.stack_file.write_text(with_root_secret(source.read_text(encoding="utf-8")), encoding="utf-8")
     done = project.run("stack", "init", "--no-select")
     assert done.code == 0, done.output
@@ -180,17 +182,22 @@ def project(tmp_path: Path, engine: dict[str, str]) -> Projects:
 
 @pytest.fixture(scope="session")
 def rendered(tmp_path_factory: pytest.TempPathFactory, engine: dict[str, str]) -> Projects:
-    """Deployed projects for tests that change nothing: each stack is built once."""
-    opened: dict[str, Project] = {}
+    """Deployed projects for tests that change nothing: each stack is built once a run."""
 
+    def deploy(stack: str, directory: Path) -> None:
+        open_project(directory / "project", stack, engine, STACKS[stack]).up()
+
+    @cache
     def get(stack: str) -> Project:
-        if stack not in opened:
-            directory = tmp_path_factory.mktemp(f"rendered-{stack}") / "project"
-            opened[stack] = open_project(directory, stack, engine, STACKS[stack])
-            opened[stack].up()
-        return opened[stack]
+        directory = made_once(tmp_path_factory, f"rendered-{stack}", partial(deploy, stack)) / "project"
+        return Project(directory, stack, with_state(engine, directory))
 
     return get
+
+
+def with_state(engine: dict[str, str], directory: Path) -> dict[str, str]:
+    """The engine's environment with the state of the project in a directory."""
+    return engine | {"PULUMI_BACKEND_URL": (directory / "state").as_uri()}
 
 
 @pytest.fixture
@@ -200,7 +207,6 @@ def standing(tmp_path: Path, rendered: Projects) -> Projects:
     def get(stack: str) -> Project:
         first, directory = rendered(stack), tmp_path / stack
         shutil.copytree(first.directory, directory, symlinks=True)
-        environment = first.environment | {"PULUMI_BACKEND_URL": (directory / "state").as_uri()}
-        return Project(directory, stack, environment)
+        return Project(directory, stack, with_state(first.environment, directory))
 
     return get

@@ -11,6 +11,7 @@ import json
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,9 @@ from changes.change import Kind, Level, worst
 from changes.compare import changes
 from changes.inputs import resources
 from policy.resource import Resource
-from tests.engine.conftest import ROOT_SECRET, Done, Project, open_project
+from tests.engine.conftest import ROOT_SECRET, Done, Project, open_project, with_state
 from tests.engine.test_history import PACK, violations
+from tests.shared import made_once
 
 FOLDER = Path(__file__).parent.parent / "data" / "identity"
 HISTORY = {"one-server-at-a-time", "one-member-at-a-time", "majority-survives-change"}
@@ -61,16 +63,19 @@ def previewed(done: Done) -> list[Resource]:
 
 @pytest.fixture(scope="module")
 def before(tmp_path_factory: pytest.TempPathFactory, engine: dict[str, str]) -> Callable[[str], Before]:
-    """Returns a function that deploys a stack and returns it with its resources."""
-    found: dict[str, Before] = {}
+    """Returns a function that deploys a stack, once a run, and returns it with its resources."""
 
+    def deploy(name: str, directory: Path) -> None:
+        project = open_project(directory / "project", "site", engine, FOLDER / f"{name}.yaml")
+        project.up()
+        lines = [json.dumps(each) for each in project.run("preview").events]
+        (directory / "preview.jsonl").write_text("\n".join(lines), encoding="utf-8")
+
+    @cache
     def get(name: str) -> Before:
-        if name not in found:
-            directory = tmp_path_factory.mktemp(name) / "project"
-            project = open_project(directory, "site", engine, FOLDER / f"{name}.yaml")
-            project.up()
-            found[name] = project, previewed(project.run("preview"))
-        return found[name]
+        directory = made_once(tmp_path_factory, f"identity-{name}", partial(deploy, name))
+        project = Project(directory / "project", "site", with_state(engine, directory / "project"))
+        return project, resources((directory / "preview.jsonl").read_text(encoding="utf-8").splitlines())
 
     return get
 
@@ -149,8 +154,7 @@ def test_members_that_leave_and_join(case: Case, before: Callable[[str], Before]
     first, was = before(case.old)
     directory = tmp_path / "project"
     shutil.copytree(first.directory, directory, symlinks=True)
-    environment = first.environment | {"PULUMI_BACKEND_URL": (directory / "state").as_uri()}
-    done = written(Project(directory, "site", environment), case.new).run("preview", *PACK)
+    done = written(Project(directory, "site", with_state(first.environment, directory)), case.new).run("preview", *PACK)
     found = changes(was, previewed(done))
     of_members = [each for each in found if each.kind in (Kind.MEMBERS_LEAVE, Kind.MEMBERS_JOIN)]
     told = [each.says for each in of_members if each.says.split(":")[0].endswith(("mysqld", "rabbitmq", "etcd"))]

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -60,19 +61,22 @@ def preview(tmp_path: Path) -> Previews:
     if shutil.which("pulumi") is None:
         pytest.skip("the engine is not on PATH: `make setup`, then `. .venv/bin/activate`")
 
-    def run(
-        given: Iterable[Given],
-        config: Mapping[str, object] | None = None,
-        *options: str,
-        program: Path = PROGRAM,
-        pack: Path = ROOT / "policy",
-        verb: str = "preview",
-        **environment: str,
-    ) -> Preview:
-        (tmp_path / "given.json").write_text(json.dumps([asdict(each) for each in given]), encoding="utf-8")
-        return _run(tmp_path, program, config or {}, (verb, "--policy-pack", str(pack), *options), environment)
+    return partial(previewed, tmp_path)
 
-    return run
+
+def previewed(
+    directory: Path,
+    given: Iterable[Given],
+    config: Mapping[str, object] | None = None,
+    *options: str,
+    program: Path = PROGRAM,
+    pack: Path = ROOT / "policy",
+    verb: str = "preview",
+    **environment: str,
+) -> Preview:
+    """Previews given resources in a directory; see the fixture `preview`."""
+    (directory / "given.json").write_text(json.dumps([asdict(each) for each in given]), encoding="utf-8")
+    return _run(directory, program, config or {}, (verb, "--policy-pack", str(pack), *options), environment)
 
 
 def _run(
