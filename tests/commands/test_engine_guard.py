@@ -20,6 +20,7 @@ from toolchain.process_identity import identify, is_alive, read_identity
 ENGINE = """\
 import os, pathlib, signal, sys, time
 def interrupted(*_):
+    with open("interrupts", "a") as counted: counted.write("x")
     for _ in range(40): os.write(events, b"x" * 65536)
     pathlib.Path("state").write_text("written")
     sys.exit(7)
@@ -93,9 +94,15 @@ def test_a_killed_engine_leaves_its_record(run: Run) -> None:
 
 
 def test_an_interrupt_of_the_terminal_reaches_the_engine_only_once(run: Run) -> None:
+    """A terminal sends it to the guard and to the engine: what the guard passed on would be a second interrupt."""
     run.guard.send_signal(signal.SIGINT)
-    time.sleep(0.2)
+    time.sleep(0.5)
     assert run.guard.poll() is None
+    assert not (run.directory / "interrupts").exists()
+    engine = read_identity(run.directory / "record")
+    assert engine
+    os.kill(engine.pid, signal.SIGINT)
+    run.wait_for("interrupts")
 
 
 def test_the_engines_exit_code_is_returned(tmp_path: Path) -> None:

@@ -483,3 +483,12 @@ def test_a_new_compute_changes_its_pool_and_nothing_else(large: list[Recorded]) 
 def test_nothing_depends_on_the_order_of_anything(dev: list[Recorded]) -> None:
     again = cloud(plan(load_file(STACKS["dev"])))
     assert {(e.type, e.name): e.inputs for e in again} == {(e.type, e.name): e.inputs for e in dev}
+
+
+def test_an_update_of_a_deployment_needs_no_node_to_spare(dev: list[Recorded]) -> None:
+    """Each node has one instance at most: a pod beyond the replicas would wait for a node that there is not."""
+    deployments = [each for each in dev if each.kind == "Deployment"]
+    assert len(deployments) > 20
+    for each in deployments:
+        strategy = each.inputs["spec"]["strategy"]
+        assert strategy == {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}, each.name
