@@ -61,6 +61,8 @@ def run(tmp_path: Path) -> Generator[Run]:
         started.wait_for("record")
         yield started
         guard.kill()
+        if (engine := read_identity(tmp_path / "record")) and is_alive(engine.pid):
+            os.kill(engine.pid, signal.SIGKILL)
     os.close(held)
 
 
