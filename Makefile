@@ -112,7 +112,7 @@ services: setup ## Start Galera, RabbitMQ, Ceph and OpenStack as STACK renders t
 	@$(QUORATE) services --stack="$$STACK"
 
 machines: setup ## Set up, change and break real machines and virtual machines, report what was lost (root, Debian)
-	@$(ACTIVE) python -m pytest -m "alone or heavy" -p tests.machines.report_plugin tests/machines
+	@$(ACTIVE) python -m pytest -m "alone or heavy" -p tests.trials.machines.report_plugin tests/trials/machines
 
 cloud: setup ## Start the machines of STACK on this host with real kubelets (root, Linux)
 	@$(QUORATE) cloud --stack="$$STACK"

@@ -1,4 +1,4 @@
-"""Settings of hypothesis for all tests: no test fails because a machine is slow. The SSH agent that tests share."""
+"""Settings of hypothesis for all tests, marks for what a test needs to run, and the SSH agent that tests share."""
 
 from collections.abc import Generator
 
@@ -7,8 +7,24 @@ from hypothesis import HealthCheck, settings
 
 from tests import sshd
 
+# No test fails because a machine is slow.
 settings.register_profile("quorate", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("quorate")
+
+NEEDS = {
+    "engine": {"engine", "preview", "project", "sent", "small"},
+    "cluster": {"binaries", "plane"},
+    "services": {"containers", "renderings"},
+    "browser": {"chromium"},
+}
+"""Each mark for what a test needs, with the fixtures that bring it. `pytest -m "not engine"` leaves such tests out."""
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    if isinstance(item, pytest.Function):
+        for mark, fixtures in NEEDS.items():
+            if not fixtures.isdisjoint(item.fixturenames):
+                item.add_marker(mark)
 
 
 @pytest.fixture(scope="session")

@@ -132,7 +132,7 @@ GUEST = Root(
     programs=("usr/bin/cloud-init", "usr/lib/systemd/systemd", "usr/sbin/sshd"),
     suite="bookworm",
 )
-"""The root of a virtual machine that libvirt defines, with a kernel and cloud-init (tests/machines)."""
+"""The root of a virtual machine that libvirt defines, with a kernel and cloud-init (tests/trials/machines)."""
 _OPTIONS = (
     "--variant=apt",
     '--aptopt=Apt::Install-Recommends "false"',

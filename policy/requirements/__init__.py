@@ -17,7 +17,8 @@ The document `project` contains what Quorate requires beyond the source document
 
 `python -m policy.catalogue` writes docs/rules-not-made.md from these files. Tests check both directions: an entry names
 existing rules, and a rule is named by an entry of each section that it cites. Where the source documents are at hand,
-tests/policy/test_seeds.py checks that every entry states a sentence of its section, and that no requirement is missing.
+tests/policy/requirements/test_requirements.py checks that every entry states a sentence of its section, and that no
+requirement is missing.
 """
 
 from __future__ import annotations

@@ -33,8 +33,8 @@ from commands.live.live_cluster import LiveCluster
 from commands.stack import Stack
 from commands.trials import lab_stack
 from files import generated_secret
-from tests.commands.test_event_pipe import diagnostic, line, summary, violation
-from tests.commands.test_live_nodes import item
+from tests.commands.engine.test_event_pipe import diagnostic, line, summary, violation
+from tests.commands.live.test_live_nodes import item
 from tests.fakes import ROOT, script
 from toolchain import checksums, libvirt_provider
 from toolchain.engine import MANIFEST, Engine

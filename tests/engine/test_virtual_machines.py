@@ -1,4 +1,4 @@
-"""A live stack whose virtual machines Quorate makes, on the real engine. tests/machines makes real ones."""
+"""A live stack whose virtual machines Quorate makes, on the real engine. tests/trials/machines makes real ones."""
 
 from __future__ import annotations
 

@@ -11,8 +11,8 @@ import pytest
 
 from audit.__main__ import main
 from policy.catalogue import RULES
+from tests.audit.logs import TODAY, log_of, written
 from tests.policy.conftest import ROOT, Preview, Previews
-from tests.policy.logs import TODAY, log_of, written
 from tests.policy.world import UNKNOWN, Given, machine, quorum, whole_stack, with_files
 
 PRODUCTION = {"quorate:profile": "production"}

@@ -1,0 +1,176 @@
+"""A part of the stack "dev" on real machines: masters, Galera, RabbitMQ, memcached and Keystone."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import yaml
+
+import contract
+from blueprint.plan.planner import Plan, plan
+from blueprint.stackfile.loader import load_file
+from commands.engine.temporary_rendering import rendered
+from commands.trials import machine_lab
+from console.errors import UserError
+from console.progress import Reporter
+from tests.stacks import ROOT, STACKS
+from tests.trials.machines import by_hand
+from toolchain import openstack_programs
+from trials.cloud import bring_up, client, host, ingress_controller, masters, nspawn
+from trials.cloud.drill import readiness, workloads
+from trials.cloud.drill.observation import Cloud
+from trials.cloud.images.prepare import prepare
+from trials.cloud.lab_machines import Lab, lab_of
+
+STACK = "dev"
+LAB = f"dev{by_hand.OF_A_TEST}"
+ROLES = ("master", "database", "messaging")
+"""Beginnings of the names of the machines that take part: three of each, one on each server."""
+PROJECTS = ("keystone", "mariadb", "memcached", "rabbitmq")
+"""Components of the objects that take part."""
+KEYSTONE = f"identity.{ingress_controller.DOMAIN}"
+INGRESS = {
+    "apiVersion": "networking.k8s.io/v1",
+    "kind": "Ingress",
+    "metadata": {"name": client.NAMESPACE, "namespace": client.NAMESPACE},
+    "spec": {
+        "ingressClassName": ingress_controller.CLASS,
+        "tls": [{"hosts": [KEYSTONE], "secretName": ingress_controller.CERTIFICATE}],
+        "rules": [
+            {
+                "host": KEYSTONE,
+                "http": {
+                    "paths": [
+                        {
+                            "path": "/",
+                            "pathType": "Prefix",
+                            "backend": {"service": {"name": "keystone", "port": {"number": 5000}}},
+                        }
+                    ]
+                },
+            }
+        ],
+    },
+}
+"""The stack `dev` has no Ingress."""
+OBJECTS = "/root/objects"
+READY = 600
+"""Seconds until every workload must be ready."""
+ERROR = re.compile(r"error\b.*:|[a-z]Error|denied|refused", re.IGNORECASE)
+"""Lines of a log that say what failed."""
+
+
+@dataclass(frozen=True)
+class SmallLab:
+    """The running part of the stack."""
+
+    lab: Lab
+    planned: Plan
+    directory: Path
+    """For files with credentials."""
+
+    def cloud(self, release: Path) -> Cloud:
+        """What a drill needs to know of it. `release`: environment with openstacksdk."""
+        urls = client.set_up(self.lab, self.lab.workers[-1], self.directory, Reporter())
+        quorums = {each.name: each.instances for each in self.planned.processes if each.name in ("mysqld", "rabbitmq")}
+        return Cloud(
+            apis={"keystone": urls["keystone"]},
+            quorums=quorums,
+            release=release,
+            settings=self.directory / client.SETTINGS,
+            directory=self.directory,
+            writes="project",
+        )
+
+
+@contextmanager
+def small_lab(directory: Path) -> Generator[SmallLab]:
+    """Starts the machines and applies the rendered objects; removes everything afterwards.
+
+    Removes what an interrupted test run left. Skips the test if another lab is on this host, or if the host lacks
+    something.
+    """
+    reporter = Reporter()
+    planned = plan(load_file(STACKS[STACK]))
+    by_hand.skip_beside_another_lab()
+    with host.alone(), rendered(ROOT, STACK, cni="none") as tree:
+        whole = lab_of(STACK, planned, tree)
+        lab = replace(whole, stack=LAB, machines=tuple(each for each in whole.machines if each.name.startswith(ROLES)))
+        by_hand.skip_unless_able(lab)
+        bring_up.take_down()
+        objects = directory / "objects"
+        objects.mkdir(mode=0o700)
+        images = write_objects(tree, objects)
+        try:
+            bring_up.bring_up(lab, [prepare(images, reporter).archive], reporter)
+            by_hand.set_up(lab)
+            by_hand.await_nodes(lab)
+            _apply(lab, objects)
+            yield SmallLab(lab, planned, directory)
+        finally:
+            bring_up.take_down()
+
+
+def write_objects(tree: Path, directory: Path) -> set[str]:
+    """Writes the objects of `PROJECTS`, those of no project and the Ingress, in their order; returns their images."""
+    found: set[str] = set()
+    for folder in ("manifests", "secrets"):
+        for file in sorted((tree / folder).rglob("*.yaml")):
+            document = yaml.safe_load(file.read_text(encoding="utf-8"))
+            if document["metadata"].get("labels", {}).get(contract.COMPONENT, PROJECTS[0]) in PROJECTS:
+                order = 0 if document["kind"] == "Namespace" else 1
+                (directory / f"{order}-{file.name}").write_text(yaml.safe_dump(document), encoding="utf-8")
+                found |= set(machine_lab.images(document))
+    (directory / "1-ingress.yaml").write_text(yaml.safe_dump(INGRESS), encoding="utf-8")
+    return found
+
+
+def _apply(lab: Lab, objects: Path) -> None:
+    """Applies the objects and waits until every workload is ready and every Job is complete."""
+    nspawn.push(lab.masters[0], objects, OBJECTS)
+    _require(lab, "apply", "--server-side", f"--filename={OBJECTS}")
+    _require(
+        lab,
+        "wait",
+        "jobs",
+        "--all",
+        "--for=condition=Complete",
+        f"--timeout={READY}s",
+        f"--namespace={client.NAMESPACE}",
+    )
+    end = time.monotonic() + READY
+    while True:
+        try:
+            return readiness.require(lab, {each.name: each.pods for each in workloads.expected(lab)})
+        except UserError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(3)
+
+
+def _require(lab: Lab, *words: str) -> None:
+    done = masters.kubectl(lab, *words, timeout=READY + 60)
+    if done.returncode:
+        raise UserError(f"kubectl {words[0]} failed: {done.stderr.strip()[-2000:]}\n{_explanation(lab)}")
+
+
+def _explanation(lab: Lab) -> str:
+    """Returns the pods of the lab, and the error messages of those that are neither ready nor complete."""
+    shown = masters.kubectl(lab, "get", "pods", "--all-namespaces", "--output=wide").stdout
+    lines = (line for line in shown.splitlines() if client.NAMESPACE in line and "0/1" in line)
+    for name in [line.split()[1] for line in lines if "Completed" not in line][:10]:
+        log = masters.kubectl(lab, "logs", name, f"--namespace={client.NAMESPACE}", "--all-containers").stdout
+        # A traceback of SQLAlchemy names the error before the statement, which is long.
+        found = [line[:300] for line in log.splitlines() if ERROR.search(line)]
+        shown += "\n".join(["", f"--- {name}", *found[-4:], *log.splitlines()[-2:]])
+    return shown
+
+
+def release() -> Path:
+    """Returns the environment with openstacksdk."""
+    return openstack_programs.ensure(openstack_programs.DEFAULT, Reporter())

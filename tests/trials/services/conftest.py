@@ -1,0 +1,47 @@
+"""The root with the real programs, and the containers that the project renders for the stack "dev"."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from console.errors import UserError
+from console.progress import Reporter
+from tests.trials.services.stack import documents
+from toolchain import debian_root, openstack_programs
+from trials.services import lab
+from trials.services.containers import Container, read
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """A Debian root with the programs. The tests are skipped if this host cannot run a lab."""
+    return _made(debian_root.SERVICES)
+
+
+@pytest.fixture(scope="session")
+def ceph_root() -> Path:
+    """A Debian root with Ceph."""
+    return _made(debian_root.CEPH)
+
+
+def _made(wanted: debian_root.Root) -> Path:
+    try:
+        lab.check()
+        return debian_root.ensure(Reporter(), wanted)
+    except (lab.Unavailable, UserError) as reason:
+        pytest.skip(str(reason))
+
+
+@pytest.fixture(scope="session")
+def programs() -> Path:
+    """The programs of the newest OpenStack release."""
+    return openstack_programs.ensure(openstack_programs.DEFAULT, Reporter())
+
+
+@pytest.fixture(scope="session")
+def containers() -> Mapping[str, Container]:
+    """The containers of the stack "dev", by workload/container."""
+    return read(documents("dev"))

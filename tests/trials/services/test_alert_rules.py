@@ -1,0 +1,204 @@
+"""A lost quorum member is an alert: the rendered rules, with metrics of every kind of loss, in the real promtool."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from blueprint.plan.planner import plan
+from openstack import configuration
+from openstack.config.formats import public_text
+from tests.stacks import full_size, parsed
+from tests.trials.services.monitoring import CONFIG, RULES, place_programs
+from trials.services.containers import Container
+from trials.services.lab import Lab, Machine
+
+
+@pytest.fixture(scope="module")
+def tool(root: Path) -> Iterator[Machine]:
+    """A machine of the lab with promtool and amtool."""
+    with Lab(root) as lab:
+        yield lab.add("tool")
+
+
+def test_promtool_accepts_what_is_rendered(tool: Machine, containers: Mapping[str, Container]) -> None:
+    place_programs(tool, containers["influxdb-grafana/prometheus-server"])
+    assert "rules found" in tool.run(["promtool", "check", "config", "--lint=all", "--lint-fatal", CONFIG])
+    tool.write("/etc/wrong.yml", tool.run(["cat", RULES]).replace("sum(", "summ("))
+    assert "unknown function" in tool.run(["sh", "-c", "promtool check rules /etc/wrong.yml 2>&1"], check=False)
+
+
+def test_amtool_accepts_what_is_rendered(tool: Machine, containers: Mapping[str, Container]) -> None:
+    place_programs(tool, containers["nagios/alertmanager"])
+    assert "SUCCESS" in tool.run(["amtool", "check-config", "/etc/prometheus/alertmanager.yml"])
+
+
+def rules(members: int) -> str:
+    """The rules of a stack with so many members of Galera, and three of every other quorum."""
+    services = {"mysqld": {"replicas": members}}
+    made = plan(parsed(full_size("1000", computes=4, controllers=27 + members, services=services)))
+    written = {file.name: file for file in configuration.of_service(made, "influxdb-grafana")}
+    return public_text(written["alerts.yml"]) or ""
+
+
+class Metrics:
+    """What Prometheus reads of a quorum's members every 15 seconds, in promtool's form; for 25 minutes."""
+
+    def __init__(self, quorum: str, members: list[str]) -> None:
+        self.quorum, self.members = quorum, members
+        self.lines = [self._line("up", member, "1x100") for member in members]
+
+    def each(self, metric: str, values: str, **labels: str) -> Metrics:
+        """Adds a metric with the same values for all members."""
+        self.lines += [self._line(metric, member, values, **labels) for member in self.members]
+        return self
+
+    def gone(self, member: str) -> Metrics:
+        """Lets a member stop answering after five minutes."""
+        mine = [line for line in self.lines if f'member="{member}"' in line["series"]]
+        for line in mine:
+            answer = line["values"].partition("x")[0]
+            line["values"] = "1x19 0x80" if line["series"].startswith("up{") else f"{answer}x19 stale"
+        return self
+
+    def _line(self, metric: str, member: str, values: str, **labels: str) -> dict[str, str]:
+        named = {"job": self.quorum, "instance": member, "member": member} | labels
+        words = ", ".join(f'{name}="{value}"' for name, value in named.items())
+        return {"series": f"{metric}{{{words}}}", "values": values}
+
+
+def raised(tool: Machine, text: str, metrics: Metrics, minutes: str) -> dict[str, tuple[str, str]]:
+    """The alerts of promtool after so many minutes: severity and summary by name.
+
+    Promtool reports only what differs from an expectation; none is expected here, so it reports all.
+    """
+    (group,) = [each for each in yaml.safe_load(text)["groups"] if each["name"] == metrics.quorum]
+    names = sorted({each["alert"] for each in group["rules"] if "alert" in each})
+    wanted: list[dict[str, Any]] = [{"eval_time": minutes, "alertname": name, "exp_alerts": []} for name in names]
+    case = {"interval": "15s", "input_series": metrics.lines, "alert_rule_test": wanted}
+    document = {"rule_files": [RULES], "evaluation_interval": "15s", "tests": [case]}
+    tool.write(RULES, text)
+    tool.write("/etc/case.yml", json.dumps(document))
+    said = tool.run(["sh", "-c", "promtool test rules /etc/case.yml 2>&1"], check=False)
+    assert "SUCCESS" in said or "got:[" in said, said
+    found = [line.strip() for line in said.splitlines() if "Labels:{" in line or "Annotations:{" in line]
+    pairs = zip(found[::2], found[1::2], strict=True)
+    return {
+        _between(labels, 'alertname="'): (_between(labels, 'severity="'), _between(notes, 'summary="'))
+        for labels, notes in pairs
+    }
+
+
+def _between(text: str, start: str) -> str:
+    return text.partition(start)[2].partition('"')[0].strip()
+
+
+def galera(members: int = 3) -> Metrics:
+    names = [f"mysqld-{number}" for number in range(members)]
+    healthy = Metrics("galera", names).each("mysql_global_status_wsrep_cluster_status", "1x100")
+    return healthy.each("mysql_global_status_wsrep_local_state", "4x100")
+
+
+def rabbitmq(unreachable: str = "0x100") -> Metrics:
+    healthy = Metrics("rabbitmq", [f"rabbitmq-{number}" for number in range(3)])
+    healthy.each("rabbitmq_identity_info", "1x100", rabbitmq_cluster_permanent_id="a")
+    return healthy.each("rabbitmq_unreachable_cluster_peers_count", unreachable)
+
+
+def etcd() -> Metrics:
+    return Metrics("etcd", ["m1", "m2", "m3"]).each("etcd_server_has_leader", "1x100")
+
+
+@pytest.mark.parametrize("healthy", [galera(3), rabbitmq(), etcd()], ids=lambda each: each.quorum)
+def test_a_healthy_quorum_raises_nothing(tool: Machine, healthy: Metrics) -> None:
+    assert raised(tool, rules(3), healthy, "20m") == {}
+
+
+@pytest.mark.parametrize("quorum", [galera, rabbitmq, etcd])
+def test_a_lost_member_of_three_is_critical_after_two_minutes(tool: Machine, quorum: Any) -> None:
+    """One lost member of three is critical, because one more loss would end the majority."""
+    metrics = quorum()
+    metrics.gone(metrics.members[1])
+    assert raised(tool, rules(3), metrics, "6m") == {}
+    count = f"{metrics.quorum}: 2 of 3 members are left, 2 are needed; lost: {metrics.members[1]}"
+    assert raised(tool, rules(3), metrics, "8m") == {"QuorumMemberLost": ("critical", count)}
+
+
+@pytest.mark.parametrize("quorum", [galera, rabbitmq, etcd])
+def test_a_lost_majority_is_critical_after_a_minute(tool: Machine, quorum: Any) -> None:
+    metrics = quorum()
+    for member in metrics.members[:2]:
+        metrics.gone(member)
+    found = raised(tool, rules(3), metrics, "6m30s")
+    lost = " ".join(metrics.members[:2])
+    assert found == {
+        "QuorumLost": ("critical", f"{metrics.quorum}: 1 of 3 members are left, 2 are needed; lost: {lost}")
+    }
+
+
+def test_of_five_members_the_second_loss_is_critical(tool: Machine) -> None:
+    severities: list[str] = []
+    for lost in range(4):
+        metrics = galera(5)
+        for member in metrics.members[:lost]:
+            metrics.gone(member)
+        found = raised(tool, rules(5), metrics, "10m")
+        severities.append(" ".join(f"{name} {severity}" for name, (severity, _) in found.items()))
+    assert severities == ["", "QuorumMemberLost warning", "QuorumMemberLost critical", "QuorumLost critical"]
+
+
+def test_a_member_outside_of_the_primary_component_is_lost(tool: Machine) -> None:
+    """A member outside of the primary component answers but rejects queries, so it counts as lost."""
+    metrics = galera(3)
+    for line in metrics.lines:
+        if line["series"].startswith("mysql_global_status_wsrep_cluster_status") and "mysqld-2" in line["series"]:
+            line["values"] = "0x100"
+    assert raised(tool, rules(3), metrics, "10m")["QuorumMemberLost"][1].endswith("lost: mysqld-2")
+
+
+def test_a_member_whose_exporter_answers_without_it_is_lost(tool: Machine) -> None:
+    """mysqld-exporter answers for a member that does not: `up` is 1, and the member's own metrics are missing."""
+    metrics = galera(3)
+    metrics.lines = [
+        line for line in metrics.lines if line["series"].startswith("up{") or "mysqld-1" not in line["series"]
+    ]
+    assert raised(tool, rules(3), metrics, "10m")["QuorumMemberLost"][1].endswith("lost: mysqld-1")
+
+
+def test_a_member_that_answers_and_reaches_no_other_is_lost(tool: Machine) -> None:
+    """RabbitMQ with Khepri does not pause: the member stays up on its side of the partition."""
+    metrics = rabbitmq("1x100")
+    for line in metrics.lines:
+        if line["series"].startswith("rabbitmq_unreachable") and "rabbitmq-0" in line["series"]:
+            line["values"] = "2x100"
+    found = raised(tool, rules(3), metrics, "10m")
+    assert set(found) == {"QuorumMemberLost", "RabbitmqPartitioned"}
+    assert found["QuorumMemberLost"][1].endswith("lost: rabbitmq-0")
+
+
+def test_a_member_that_never_becomes_synced_is_noticed(tool: Machine) -> None:
+    metrics = galera(3)
+    metrics.lines[-1]["values"] = "3x100"
+    assert raised(tool, rules(3), metrics, "9m") == {}
+    ((name, (severity, summary)),) = raised(tool, rules(3), metrics, "11m").items()
+    assert (name, severity) == ("GaleraMemberNotSynced", "warning")
+    assert "mysqld-2 has been in state 3" in summary
+
+
+def test_a_partition_and_an_alarm_are_noticed(tool: Machine) -> None:
+    """Members that all answer, of which one is unreachable for the others; then a full disk."""
+    assert set(raised(tool, rules(3), rabbitmq("1x100"), "5m")) == {"RabbitmqPartitioned"}
+    full = rabbitmq().each("rabbitmq_alarms_free_disk_space_watermark", "1x100")
+    assert set(raised(tool, rules(3), full, "5m")) == {"RabbitmqAlarm"}
+
+
+def test_separate_clusters_are_noticed(tool: Machine) -> None:
+    metrics = rabbitmq()
+    line = next(each for each in metrics.lines if each["series"].startswith("rabbitmq_identity_info"))
+    line["series"] = line["series"].replace('permanent_id="a"', 'permanent_id="b"')
+    assert set(raised(tool, rules(3), metrics, "5m")) == {"RabbitmqSeparateClusters"}
