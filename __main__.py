@@ -95,13 +95,13 @@ def _target(plan: Plan, stack: str, root_secret: pulumi.Output[str] | None) -> T
         return Render(stack)
     if plan.settings.cluster:
         return Live(plan.settings.cluster)
-    from components.target.ssh import Ssh  # noqa: PLC0415 - loads an SDK that only this target needs
+    from components.target.ssh import SshTarget  # noqa: PLC0415 - loads an SDK that only this target needs
 
     first, *others = plan.masters
     master = next((each for each in others if each.name == os.environ.get(contract.API_SERVER)), first)
     administrator = Pki(Keyring("kubernetes", root_secret)).kubeconfig(master)
     pulumi.export(contract.KUBECONFIG_OUTPUT, administrator)
-    return Ssh(stack, plan.settings.ssh, plan.machines, administrator, _hypervisors(plan, stack, root_secret))
+    return SshTarget(stack, plan.settings.ssh, plan.machines, administrator, _hypervisors(plan, stack, root_secret))
 
 
 def _hypervisors(plan: Plan, stack: str, root_secret: pulumi.Output[str] | None) -> Hypervisors | None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from audit import html, junit, log, markdown, sarif
-from audit.grouping import Group, grouped
+from audit.grouping import FindingGroup, grouped
 from audit.plan import PlanFile
 from audit.positions import StackFile
 from audit.result import Audit, audit
@@ -78,7 +78,7 @@ def _print(result: Audit, directory: Path) -> None:
     )
 
 
-def _affected(group: Group) -> str:
+def _affected(group: FindingGroup) -> str:
     return f"{group.count} resources ({group.resources}): " if group.count > 1 else ""
 
 

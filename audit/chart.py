@@ -17,7 +17,7 @@ from audit import losses
 from audit.plan import PlanFile
 from audit.result import Audit
 from policy.catalogue import RULES
-from policy.facts.placement.placement_map import Place, Placed, Placement
+from policy.facts.placement.placement_map import NodePlace, Placed, PlacementMap
 from policy.findings import Verdict
 from policy.wording import pluralize
 
@@ -77,7 +77,7 @@ def draw(audit: Audit, plan: PlanFile) -> Chart | None:
 class _Drawing:
     """Computes the parts of a placement map."""
 
-    def __init__(self, audit: Audit, placement: Placement, plan: PlanFile) -> None:
+    def __init__(self, audit: Audit, placement: PlacementMap, plan: PlanFile) -> None:
         self._audit = audit
         self._placement = placement
         self._where = [
@@ -201,7 +201,7 @@ class _Drawing:
         return look, self._lost.get(name)
 
 
-def _pool_order(node: Place) -> tuple[bool, bool, str, str]:
+def _pool_order(node: NodePlace) -> tuple[bool, bool, str, str]:
     """Sort key for the nodes of a server: masters first, compute and storage nodes last."""
     return node.pool != "master", node.pool in ("compute", "storage"), node.pool, node.name
 

@@ -14,7 +14,7 @@ MOST = 12
 
 
 @dataclass(frozen=True)
-class Group:
+class FindingGroup:
     """Findings of one rule that differ only in their resource, or findings not evaluated for one common reason."""
 
     findings: tuple[Finding, ...]
@@ -54,7 +54,7 @@ class Group:
         return self.first.message if len(self.findings) == 1 else _cause(self.first)
 
 
-def grouped(findings: Iterable[Finding]) -> list[Group]:
+def grouped(findings: Iterable[Finding]) -> list[FindingGroup]:
     """Groups findings with the same rule, verdict, waiver and text, in the order of their first findings.
 
     Findings that were not evaluated for the same reason, such as an unknown value, form one group for all rules.
@@ -64,7 +64,7 @@ def grouped(findings: Iterable[Finding]) -> list[Group]:
         rule = "" if finding.verdict is Verdict.NOT_EVALUATED else finding.rule
         key = (rule, finding.verdict, finding.enforcement, finding.waiver, _cause(finding))
         groups.setdefault(key, []).append(finding)
-    return [Group(tuple(group)) for group in groups.values()]
+    return [FindingGroup(tuple(group)) for group in groups.values()]
 
 
 def _cause(finding: Finding) -> str:

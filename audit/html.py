@@ -19,7 +19,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from audit import chart, numbers
-from audit.grouping import Group, grouped
+from audit.grouping import FindingGroup, grouped
 from audit.plan import PlanFile
 from audit.positions import StackFile
 from audit.result import Audit
@@ -48,7 +48,7 @@ class RuleView:
 
     rule: AnyRule
     verdict: Verdict
-    others: tuple[Group, ...]
+    others: tuple[FindingGroup, ...]
     """The rule's findings with other verdicts than "pass", in groups."""
     passed: tuple[Finding, ...]
     more: int

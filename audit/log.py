@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from policy.engine import record
-from policy.engine.events import PACK, Event, PackSummary, Phase, Violation, parse
+from policy.engine.events import PACK, EnginePhase, Event, PackSummary, ReportedViolation, parse
 from policy.engine.record import Record
 
 
@@ -19,7 +19,7 @@ from policy.engine.record import Record
 class Log:
     """The last phase of an event log, with the policy pack's record of the same run."""
 
-    phase: Phase = field(default_factory=Phase)
+    phase: EnginePhase = field(default_factory=EnginePhase)
     record: Record | None = None
     """The verdicts of all rules; None if the pack wrote none."""
     problems: list[str] = field(default_factory=list[str])
@@ -31,7 +31,7 @@ class Log:
         return self.phase.packs.get(PACK)
 
     @property
-    def violations(self) -> list[Violation]:
+    def violations(self) -> list[ReportedViolation]:
         """Violations in the log of rules of this policy pack, without those of other packs."""
         return [violation for violation in self.phase.violations if violation.pack == PACK]
 
@@ -47,7 +47,7 @@ def read(path: Path) -> Log:
     lines = [line for line in text.split("\n") if line]  # not splitlines: a value may contain U+0085
     for event in _events(lines, log):
         if event.begins_phase:
-            log.phase = Phase()
+            log.phase = EnginePhase()
         log.phase.add(event)
     if not lines:
         log.problems.append(f"the event log {path} is empty: no preview has run, or it ended before its first event")

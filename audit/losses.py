@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from contract import SERVER
-from policy.facts.placement.placement_map import Placed, Placement
+from policy.facts.placement.placement_map import Placed, PlacementMap
 from policy.facts.placement.worst_case import Topologies, losses, room
 from policy.facts.quorums.quorums import majority
 
@@ -40,7 +40,7 @@ Losses = Mapping[str, tuple[Loss, ...]]
 """The instances that each server's failure can take, by the server's name."""
 
 
-def of_servers(placement: Placement) -> Losses:
+def of_servers(placement: PlacementMap) -> Losses:
     """Returns the instances that each server's failure can take, by the server's name.
 
     Nodes without a server label are omitted, and services that run on every eligible node, unless they are quorums.

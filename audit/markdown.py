@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
-from audit.grouping import Group, grouped
+from audit.grouping import FindingGroup, grouped
 from audit.result import Audit
 from policy.catalogue import RULES
 from policy.findings import Finding, Verdict, resource_name
@@ -96,7 +96,7 @@ def _waived(audit: Audit) -> Iterator[str]:
         yield from _list(audit, grouped(audit.waived), MOST // 5)
 
 
-def _list(audit: Audit, groups: Sequence[Group], most: int) -> Iterator[str]:
+def _list(audit: Audit, groups: Sequence[FindingGroup], most: int) -> Iterator[str]:
     """Yields a list entry for each group of findings, at most `most` characters.
 
     Counts the findings that do not fit.
@@ -112,7 +112,7 @@ def _list(audit: Audit, groups: Sequence[Group], most: int) -> Iterator[str]:
         yield entry
 
 
-def _entry(audit: Audit, group: Group) -> Iterator[str]:
+def _entry(audit: Audit, group: FindingGroup) -> Iterator[str]:
     finding, several = group.first, group.count > 1
     verdict = "" if finding.verdict is not Verdict.NOT_EVALUATED else ", not evaluated"
     level = "" if audit.stops(finding) or finding.verdict is Verdict.WAIVED else ", advisory"

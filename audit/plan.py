@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from policy.facts.placement.placement_map import Placed, Placement
+from policy.facts.placement.placement_map import Placed, PlacementMap
 
 VERSION = 2
 
@@ -88,7 +88,7 @@ class PlanFile:
         except (OSError, ValueError, KeyError, TypeError):
             return cls()
 
-    def nodes_of(self, placed: Placed, placement: Placement) -> tuple[int, ...] | None:
+    def nodes_of(self, placed: Placed, placement: PlacementMap) -> tuple[int, ...] | None:
         """Returns the numbers of the nodes that the plan assigns to a workload.
 
         Returns None if the resources do not allow these nodes, or if the plan has none for the workload.

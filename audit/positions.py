@@ -13,7 +13,7 @@ from pathlib import Path
 
 from blueprint.patterns import expand
 from files import text_file, yaml_reader
-from policy.facts.placement.placement_map import Placement
+from policy.facts.placement.placement_map import PlacementMap
 from policy.findings import Finding, resource_name
 
 _WAIVER = re.compile(r"quorate:waivers\[\d+\]")
@@ -51,11 +51,11 @@ class StackFile:
         """Returns the line number, from 1, of a key such as `quorate:services.keystone`; None if the key is absent."""
         return self._lines.get(key)
 
-    def key_of(self, finding: Finding, placement: Placement | None) -> str:
+    def key_of(self, finding: Finding, placement: PlacementMap | None) -> str:
         """Returns the key of the stack file at which a finding is reported, such as `quorate:services.keystone`."""
         return next(key for key in self._keys(finding, placement) if key in self._lines or key == _FALLBACKS[-1])
 
-    def _keys(self, finding: Finding, placement: Placement | None) -> Iterator[str]:
+    def _keys(self, finding: Finding, placement: PlacementMap | None) -> Iterator[str]:
         if waiver := _WAIVER.match(finding.message):
             yield waiver[0]
             yield "quorate:waivers"

@@ -11,7 +11,7 @@ from typing import Any
 from audit.log import Log
 from policy.catalogue import BY_ID, RULES
 from policy.facts.known_types import Coverage, total
-from policy.facts.placement.placement_map import Placement
+from policy.facts.placement.placement_map import PlacementMap
 from policy.facts.stack_configuration import PRODUCTION
 from policy.findings import Enforcement, Finding, Severity, Verdict, Waiver
 from policy.rule import AnyRule
@@ -40,7 +40,7 @@ class Audit:
     findings: tuple[Finding, ...]
     problems: tuple[str, ...]
     """Reasons why the audit is unreliable; empty if it is reliable."""
-    placement: Placement | None = None
+    placement: PlacementMap | None = None
     """The nodes that may run each workload; None without the pack's record."""
     coverage: Mapping[str, Coverage] = field(default_factory=dict[str, Coverage])
     """How many resources were evaluated, only read, harmless or unknown, by type; empty without the pack's record."""

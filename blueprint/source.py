@@ -10,13 +10,13 @@ Count = Annotated[int, Field(ge=1)]
 Text = Annotated[str, StringConstraints(min_length=1)]
 
 
-class Facts(BaseModel):
+class DataModel(BaseModel):
     """Base of models for data files: unknown keys are errors, values are not converted, and objects are immutable."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-class Source(Facts):
+class Source(DataModel):
     """A section of a source document, such as 5.3.12 of "004", or a project document that gives a reason."""
 
     seed: Annotated[str, StringConstraints(pattern=r"^(\d{3}|project)$")]

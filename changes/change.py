@@ -8,7 +8,7 @@ from enum import IntEnum, StrEnum
 from typing import Any
 
 
-class Level(StrEnum):
+class Risk(StrEnum):
     """How dangerous a change is for quorums and data."""
 
     PLAIN = "plain"
@@ -48,7 +48,7 @@ _TITLES = {
 }
 
 
-class Kind(StrEnum):
+class ChangeKind(StrEnum):
     """Kinds of change, in their order within a phase. The values are part of changes.json and must not be renamed."""
 
     CLOUD_CHANGED = "cloud-changed"
@@ -84,7 +84,7 @@ class Kind(StrEnum):
 class Change:
     """One change that a pull request makes to a stack."""
 
-    kind: Kind
+    kind: ChangeKind
     phase: Phase
     says: str
     """The change in a sentence."""
@@ -95,7 +95,7 @@ class Change:
     checks: tuple[str, ...] = ()
     """Conditions to check before the change, such as that all members of each affected quorum are up."""
     risk: str = ""
-    level: Level = Level.PLAIN
+    level: Risk = Risk.PLAIN
     row: str = ""
     """For a changed count, the row of the reference architecture that sets it, with value and source."""
 
@@ -116,11 +116,11 @@ class Change:
 
 def ordered(found: Iterable[Change]) -> list[Change]:
     """Sorts changes into the order in which they must be made. The order is deterministic."""
-    kinds = list(Kind)
+    kinds = list(ChangeKind)
     return sorted(found, key=lambda each: (each.phase, kinds.index(each.kind), each.says, each.resources))
 
 
-def worst(found: Iterable[Change]) -> Level:
+def worst(found: Iterable[Change]) -> Risk:
     """Returns the most severe level among changes; PLAIN if there are none."""
-    levels = list(Level)
-    return max((each.level for each in found), key=levels.index, default=Level.PLAIN)
+    levels = list(Risk)
+    return max((each.level for each in found), key=levels.index, default=Risk.PLAIN)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from changes.change import Change, Kind, Level, Phase, ordered
+from changes.change import Change, ChangeKind, Phase, Risk, ordered
 from changes.machines import machine_changes
 from changes.members import quorum_changes
 from changes.objects import object_changes, the_rest
@@ -44,8 +44,8 @@ def _told(about: str, tell: Teller, before: Side, after: Side) -> list[Change]:
         says = f"the changes of {about} are not completely known: {reason}"
         risk = "Check the difference of the rendered trees."
         # If it is unknown whether a quorum keeps its majority, the change is forbidden.
-        level = Level.FORBIDDEN if tell is _quorums else Level.RISKY
-        found.append(Change(Kind.OTHER, Phase.PREPARE, says, (), risk=risk, level=level))
+        level = Risk.FORBIDDEN if tell is _quorums else Risk.RISKY
+        found.append(Change(ChangeKind.OTHER, Phase.PREPARE, says, (), risk=risk, level=level))
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from changes.change import Kind, Phase
+from changes.change import ChangeKind, Phase
 
 
 @dataclass(frozen=True)
@@ -21,39 +21,39 @@ class Wording:
     """The step for machines of etcd, which are not nodes that could be drained; `step` if empty."""
 
 
-WORDINGS: Mapping[Kind, Wording] = {
-    Kind.MACHINE_REPOOLED: Wording(Phase.MOVE, "moves {machines} {detail}", "Drain, label, taint and uncordon"),
-    Kind.VM_MOVED: Wording(
+WORDINGS: Mapping[ChangeKind, Wording] = {
+    ChangeKind.MACHINE_REPOOLED: Wording(Phase.MOVE, "moves {machines} {detail}", "Drain, label, taint and uncordon"),
+    ChangeKind.VM_MOVED: Wording(
         Phase.MOVE,
         "moves {machines} {detail}",
         "Drain, recreate on the other server and join",
         step_of_etcd="Remove from etcd, recreate on the other server and join",
     ),
-    Kind.DISK_REPLACED: Wording(
+    ChangeKind.DISK_REPLACED: Wording(
         Phase.ROLL,
         "replaces a disk {detail} of {machines}",
         "Drain, replace the disk of",
         step_of_etcd="Remove from etcd, replace the disk of and join",
     ),
-    Kind.MACHINE_RESIZED: Wording(
+    ChangeKind.MACHINE_RESIZED: Wording(
         Phase.ROLL,
         "resizes {machines} {detail}",
         "Drain, restart with its new size",
         step_of_etcd="Restart with its new size",
     ),
-    Kind.CAPACITY_CHANGED: Wording(
+    ChangeKind.CAPACITY_CHANGED: Wording(
         Phase.ROLL,
         "changes what pods may use of {machines} {detail}",
         "Apply, and restart kubelet, on",
         takes_down=False,
         risk="If pods request more than is left, kubelet evicts some of them.",
     ),
-    Kind.MACHINE_CONFIGURED: Wording(
+    ChangeKind.MACHINE_CONFIGURED: Wording(
         Phase.ROLL,
         "changes files of {machines} ({group}): {detail}",
         "Apply, and restart what reads them, on",
     ),
-    Kind.NODE_MARKED: Wording(
+    ChangeKind.NODE_MARKED: Wording(
         Phase.MARK,
         "marks {machines}: {detail}",
         "Set these labels and taints before pods that rely on them move:",

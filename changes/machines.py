@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from changes.change import Change, Kind, Level, Phase
+from changes.change import Change, ChangeKind, Phase, Risk
 from changes.machine_wordings import WORDINGS
-from changes.side import Machine, Quorum, Side
+from changes.side import ComparedMachine, ComparedQuorum, Side
 from contract import ETCD_ROLE, POOL, SERVER
 from policy.wording import join_names, pluralize
 
@@ -25,8 +25,8 @@ _FOR_DATA = "The data on the disk is lost: its members must be rebuilt from the 
 class Renaming:
     """A machine that only gets another name, before and after the change."""
 
-    before: Machine
-    after: Machine
+    before: ComparedMachine
+    after: ComparedMachine
 
 
 def machine_changes(before: Side, after: Side) -> Iterator[Change]:
@@ -58,7 +58,7 @@ def renamings(before: Side, after: Side) -> list[Renaming]:
     return found
 
 
-def one_at_a_time(what: str, names: Iterable[str], quorums: Iterable[Quorum]) -> tuple[str, ...]:
+def one_at_a_time(what: str, names: Iterable[str], quorums: Iterable[ComparedQuorum]) -> tuple[str, ...]:
     """Returns the steps of a change that stops quorum members on nodes temporarily, one node at a time.
 
     `what`: the action, such as "Cordon and drain". `names`: the nodes. `quorums`: those with members on the nodes.
@@ -77,7 +77,7 @@ def _small(text: str) -> str:
     return text[:1].lower() + text[1:]
 
 
-def _is_same(one: Machine, other: Machine) -> bool:
+def _is_same(one: ComparedMachine, other: ComparedMachine) -> bool:
     if one.place and other.place:
         return one.pool == other.pool and one.place.get("address", "") == other.place.get("address")
     return not one.place and not other.place and one.renamed(other.name) == other.props
@@ -87,7 +87,7 @@ def _added(after: Side, before: Side, renamed: set[str]) -> Iterator[Change]:
     for pool, those in _by_pool(after, before, renamed):
         names = [each.name for each in those]
         yield Change(
-            Kind.MACHINE_ADDED,
+            ChangeKind.MACHINE_ADDED,
             Phase.ADD,
             f"adds {pluralize(len(names), 'machine')} to {_group(pool)}: {join_names(names)}",
             _resources(those),
@@ -111,7 +111,7 @@ def _join(pool: str, names: list[str], *, is_member: bool) -> str:
     return f"Join {_them(names)} to the cluster{kind}, and wait until {'all are' if several else 'it is'} Ready."
 
 
-def _leave(pool: str, names: list[str], quorums: list[Quorum]) -> tuple[str, ...]:
+def _leave(pool: str, names: list[str], quorums: list[ComparedQuorum]) -> tuple[str, ...]:
     if pool == ETCD_ROLE:
         return (*one_at_a_time("Run `leave` on", names, quorums), f"Then switch {_them(names)} off.")
     return (
@@ -130,21 +130,21 @@ def _removed(before: Side, after: Side, renamed: set[str]) -> Iterator[Change]:
         quorums = before.quorums_on(names)
         users = " Instances of users on them must have left before." if pool == "compute" else ""
         yield Change(
-            Kind.MACHINE_REMOVED,
+            ChangeKind.MACHINE_REMOVED,
             Phase.REMOVE,
             f"removes {pluralize(len(names), 'machine')} from {_group(pool)}: {join_names(names)}",
             _resources(those),
             steps=_leave(pool, names, quorums),
             checks=tuple(each.complete for each in quorums),
             risk=f"The data on {'their disks' if len(names) > 1 else 'its disk'} is lost.{users}",
-            level=Level.RISKY,
+            level=Risk.RISKY,
         )
 
 
 def _renaming(each: Renaming, before: Side) -> Change:
     quorums = before.quorums_on([each.before.name])
     return Change(
-        Kind.MACHINE_RENAMED,
+        ChangeKind.MACHINE_RENAMED,
         Phase.REMOVE,
         f"renames machine {each.before.name} to {each.after.name}",
         _resources([each.after, each.before]),
@@ -155,7 +155,7 @@ def _renaming(each: Renaming, before: Side) -> Change:
             if each.before.is_of_etcd
             else "To Kubernetes it is another node: volumes that are bound to the old name do not follow."
         ),
-        level=Level.RISKY,
+        level=Risk.RISKY,
     )
 
 
@@ -168,10 +168,10 @@ def _renaming_steps(each: Renaming) -> tuple[str, ...]:
     )
 
 
-Alike = dict[tuple[Kind, str, str], list[Machine]]
+Alike = dict[tuple[ChangeKind, str, str], list[ComparedMachine]]
 
 
-def _alike(pairs: Iterable[tuple[Machine, Machine]]) -> Alike:
+def _alike(pairs: Iterable[tuple[ComparedMachine, ComparedMachine]]) -> Alike:
     found: Alike = defaultdict(list)
     for one, other in pairs:
         for kind, detail in _differences(one, other):
@@ -179,24 +179,24 @@ def _alike(pairs: Iterable[tuple[Machine, Machine]]) -> Alike:
     return found
 
 
-def _differences(one: Machine, other: Machine) -> Iterator[tuple[Kind, str]]:
+def _differences(one: ComparedMachine, other: ComparedMachine) -> Iterator[tuple[ChangeKind, str]]:
     if one.pool != other.pool:
-        yield Kind.MACHINE_REPOOLED, f"from pool {one.pool or 'none'} to {other.pool or 'none'}"
+        yield ChangeKind.MACHINE_REPOOLED, f"from pool {one.pool or 'none'} to {other.pool or 'none'}"
     if one.server != other.server:
-        yield Kind.VM_MOVED, f"from server {one.server or 'unknown'} to {other.server or 'unknown'}"
+        yield ChangeKind.VM_MOVED, f"from server {one.server or 'unknown'} to {other.server or 'unknown'}"
     lost = [device for device, where in one.disks.items() if other.disks.get(device) != where]
     if lost and one.server == other.server:
-        yield Kind.DISK_REPLACED, f"({', '.join(lost)})"
+        yield ChangeKind.DISK_REPLACED, f"({', '.join(lost)})"
     if one.size != other.size:
-        kind = Kind.MACHINE_RESIZED if other.is_virtual else Kind.CAPACITY_CHANGED
+        kind = ChangeKind.MACHINE_RESIZED if other.is_virtual else ChangeKind.CAPACITY_CHANGED
         yield kind, f"from {one.size or 'an unknown size'} to {other.size or 'an unknown size'}"
     if marks := "; ".join(_marks(one, other)):
-        yield Kind.NODE_MARKED, marks
+        yield ChangeKind.NODE_MARKED, marks
     if files := _other_files(one, other):
-        yield Kind.MACHINE_CONFIGURED, ", ".join(files)
+        yield ChangeKind.MACHINE_CONFIGURED, ", ".join(files)
 
 
-def _marks(one: Machine, other: Machine) -> Iterator[str]:
+def _marks(one: ComparedMachine, other: ComparedMachine) -> Iterator[str]:
     old, new = dict(one.node.labels), dict(other.node.labels)
     for key in sorted(old.keys() | new.keys()):
         if key not in _PLACES and old.get(key) != new.get(key):
@@ -213,7 +213,7 @@ def _mark(what: str, key: str, old: str | None, new: str | None) -> str:
     return f"removed {what} {key}={old}" if new is None else f"{what} {key} from {old} to {new}"
 
 
-def _other_files(one: Machine, other: Machine) -> list[str]:
+def _other_files(one: ComparedMachine, other: ComparedMachine) -> list[str]:
     """Returns the paths of a machine's files that differ, except files that only repeat another reported difference."""
     differing = {path for path in one.files.keys() | other.files.keys() if one.files.get(path) != other.files.get(path)}
     told = any(
@@ -223,14 +223,14 @@ def _other_files(one: Machine, other: Machine) -> list[str]:
     return sorted((differing - _OF_THE_NODE if told else differing) | places)
 
 
-def _change(kind: Kind, pool: str, detail: str, those: list[Machine], before: Side) -> Change:
+def _change(kind: ChangeKind, pool: str, detail: str, those: list[ComparedMachine], before: Side) -> Change:
     names = [each.name for each in those]
     quorums = before.quorums_on(names)
     them = join_names(names)
     machines = f"{'machine' if len(names) == 1 else 'machines'} {them}"
     wording = WORDINGS[kind]
     step = wording.step_of_etcd if pool == ETCD_ROLE and wording.step_of_etcd else wording.step
-    lost = _FOR_DATA if kind in (Kind.DISK_REPLACED, Kind.VM_MOVED) else ""
+    lost = _FOR_DATA if kind in (ChangeKind.DISK_REPLACED, ChangeKind.VM_MOVED) else ""
     risk = " ".join(part for part in (lost or wording.risk, _together(names, quorums)) if part)
     return Change(
         kind,
@@ -240,11 +240,11 @@ def _change(kind: Kind, pool: str, detail: str, those: list[Machine], before: Si
         steps=one_at_a_time(step, names, quorums) if wording.takes_down else (f"{step} {them}.",),
         checks=tuple(each.complete for each in quorums) if wording.takes_down else (),
         risk=risk if wording.takes_down else wording.risk,
-        level=Level.RISKY if lost or (quorums and wording.takes_down) else Level.PLAIN,
+        level=Risk.RISKY if lost or (quorums and wording.takes_down) else Risk.PLAIN,
     )
 
 
-def _together(names: list[str], quorums: list[Quorum]) -> str:
+def _together(names: list[str], quorums: list[ComparedQuorum]) -> str:
     """Returns a sentence: which quorum is at risk if all of these machines are down, or one; "" if none is."""
     for each in quorums:
         if len(each.nodes & set(names)) > each.size - each.majority:
@@ -252,16 +252,16 @@ def _together(names: list[str], quorums: list[Quorum]) -> str:
     return f"While one is down, {quorums[0].title} has one member less." if quorums else ""
 
 
-def _by_pool(side: Side, other: Side, but: set[str]) -> Iterator[tuple[str, list[Machine]]]:
+def _by_pool(side: Side, other: Side, but: set[str]) -> Iterator[tuple[str, list[ComparedMachine]]]:
     """Yields machines of preview `side` that preview `other` lacks, by pool or role etcd, except those in `but`."""
-    pools: dict[str, list[Machine]] = defaultdict(list)
+    pools: dict[str, list[ComparedMachine]] = defaultdict(list)
     for name, machine in side.machines.items():
         if name not in other.machines and name not in but:
             pools[machine.group].append(machine)
     yield from sorted(pools.items())
 
 
-def _resources(machines: Iterable[Machine]) -> tuple[str, ...]:
+def _resources(machines: Iterable[ComparedMachine]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(each.resource for each in machines))
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
-from changes.change import Change, Kind, Level, Phase
-from changes.side import Quorum, Side
+from changes.change import Change, ChangeKind, Phase, Risk
+from changes.side import ComparedQuorum, Side
 from policy.facts.membership import Departure, QuorumState, departures, hosts_left
 from policy.wording import pluralize
 
@@ -32,7 +32,7 @@ def quorum_changes(before: Side, after: Side, renamed: Collection[str]) -> Itera
             yield _join(quorum, now, joining)
 
 
-def _states(quorums: Mapping[str, Quorum]) -> dict[str, QuorumState]:
+def _states(quorums: Mapping[str, ComparedQuorum]) -> dict[str, QuorumState]:
     return {key: quorum.state for key, quorum in quorums.items()}
 
 
@@ -46,14 +46,14 @@ def _phase(departure: Departure, after: Side) -> Phase:
     return Phase.REMOVE if departure.nodes else Phase.SHRINK
 
 
-def _joining(quorum: Quorum, now: Quorum) -> int:
+def _joining(quorum: ComparedQuorum, now: ComparedQuorum) -> int:
     """Returns the number of members that join a quorum: new machines, or additional pods."""
     if not now.workloads:
         return len(now.nodes - quorum.nodes)
     return max(0, now.size - quorum.size)
 
 
-def _leave(quorum: Quorum, now: Quorum, departure: Departure, hosts: int, phase: Phase) -> Change:
+def _leave(quorum: ComparedQuorum, now: ComparedQuorum, departure: Departure, hosts: int, phase: Phase) -> Change:
     stay = quorum.size - departure.lost
     too_few = stay < quorum.majority
     forbidden = too_few or departure.lost > 1 or hosts > 1
@@ -64,7 +64,7 @@ def _leave(quorum: Quorum, now: Quorum, departure: Departure, hosts: int, phase:
         risk += f" Members on {hosts} physical hosts leave in this change, of all quorums together; at most 1 may."
     split = ("Split this into changes that remove the members of one server each.",) if forbidden else ()
     return Change(
-        Kind.MEMBERS_LEAVE,
+        ChangeKind.MEMBERS_LEAVE,
         phase,
         f"removes {pluralize(departure.lost, 'member')} from {quorum.title}: {departure.words}",
         (now.resource,),
@@ -76,13 +76,13 @@ def _leave(quorum: Quorum, now: Quorum, departure: Departure, hosts: int, phase:
         ),
         checks=(quorum.complete,),
         risk=risk,
-        level=Level.FORBIDDEN if forbidden else Level.RISKY,
+        level=Risk.FORBIDDEN if forbidden else Risk.RISKY,
     )
 
 
-def _join(quorum: Quorum, now: Quorum, number: int) -> Change:
+def _join(quorum: ComparedQuorum, now: ComparedQuorum, number: int) -> Change:
     return Change(
-        Kind.MEMBERS_JOIN,
+        ChangeKind.MEMBERS_JOIN,
         Phase.JOIN,
         f"adds {pluralize(number, 'member')} to {quorum.title}: from {quorum.size} to {now.size}",
         (now.resource,),
@@ -92,18 +92,18 @@ def _join(quorum: Quorum, now: Quorum, number: int) -> Change:
         ),
         checks=(quorum.complete,),
         risk="A member that joins raises the majority before it can vote itself.",
-        level=Level.RISKY,
+        level=Risk.RISKY,
     )
 
 
-def _gone(quorum: Quorum) -> Change:
+def _gone(quorum: ComparedQuorum) -> Change:
     return Change(
-        Kind.MEMBERS_LEAVE,
+        ChangeKind.MEMBERS_LEAVE,
         Phase.REMOVE,
         f"removes the whole quorum {quorum.title}, {pluralize(quorum.size, 'member')}",
         (quorum.resource,),
         steps=("Back up its data.", "Remove its clients.", "Remove it in a separate change."),
         checks=(quorum.complete,),
         risk="No member remains, and the data is lost.",
-        level=Level.FORBIDDEN,
+        level=Risk.FORBIDDEN,
     )

@@ -10,19 +10,19 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import Any, cast
 
 import contract
-from changes.change import Change, Kind, Level, Phase
+from changes.change import Change, ChangeKind, Phase, Risk
 from changes.side import Side, title_of
-from policy.facts.components import Cloud, MasterTier, VirtHost
+from policy.facts.components import CloudFacts, MasterTierFacts, VirtHostFacts
 from policy.facts.kubernetes.budgets_and_services import Budget
 from policy.facts.kubernetes.workload import Workload, kubernetes_kind
 from policy.facts.stack_configuration import LAB
 from policy.wording import join_names, pluralize
 
 _FACTS = {
-    Cloud.TYPE: "the cloud",
-    MasterTier.TYPE: "the master tier",
+    CloudFacts.TYPE: "the cloud",
+    MasterTierFacts.TYPE: "the master tier",
     contract.CALICO: "Calico",
-    VirtHost.TYPE: "virt host",
+    VirtHostFacts.TYPE: "virt host",
 }
 """Components with properties that none of their child resources has, each with its name in messages."""
 _TOLD_BY_RESOURCES = frozenset({"masters", "vms"})
@@ -63,7 +63,9 @@ def the_rest(before: Side, after: Side, told: Collection[str]) -> Iterator[Chang
     for (verb, type_), urns in sorted(found.items()):
         names = [(after.resources.get(urn) or before.resources[urn]).name for urn in urns]
         phase = {"adds": Phase.ADD, "removes": Phase.SHRINK}.get(verb, Phase.ROLL)
-        yield Change(Kind.OTHER, phase, f"{verb} {type_.rpartition(':')[2]} {join_names(names)}", tuple(sorted(urns)))
+        yield Change(
+            ChangeKind.OTHER, phase, f"{verb} {type_.rpartition(':')[2]} {join_names(names)}", tuple(sorted(urns))
+        )
 
 
 def _differing(before: Side, after: Side) -> list[str]:
@@ -81,16 +83,16 @@ def _facts(before: Side, after: Side) -> Iterator[Change]:
         keys = sorted(key for key in told if old.get(key) != new.get(key))
         if not keys:
             continue
-        what = _FACTS[resource.type] + (f" {new.get('server')}" if resource.type == VirtHost.TYPE else "")
+        what = _FACTS[resource.type] + (f" {new.get('server')}" if resource.type == VirtHostFacts.TYPE else "")
         said = "; ".join(f"{key} from {_plain(old.get(key))} to {_plain(new.get(key))}" for key in keys)
-        loosened = resource.type == Cloud.TYPE and "profile" in keys and new.get("profile") == LAB
+        loosened = resource.type == CloudFacts.TYPE and "profile" in keys and new.get("profile") == LAB
         yield Change(
-            Kind.CLOUD_CHANGED,
+            ChangeKind.CLOUD_CHANGED,
             Phase.PREPARE,
             f"changes {what}: {said}",
             (urn,),
             risk="In a lab, rules are advisory: an update that production forbids is deployed." if loosened else "",
-            level=Level.RISKY if loosened else Level.PLAIN,
+            level=Risk.RISKY if loosened else Risk.PLAIN,
         )
 
 
@@ -119,13 +121,13 @@ def _budget(old: Budget | None, new: Budget | None, before: Side, after: Side) -
     will = new.written if new else "none"
     selects = "; it selects other pods" if old and new and was == will else ""
     return Change(
-        Kind.BUDGET_CHANGED,
+        ChangeKind.BUDGET_CHANGED,
         Phase.SHRINK if new is None else Phase.PREPARE,
         f"changes the disruption budget{of}: {was} to {will}{selects}",
         (one.resource.urn,),
         steps=("Change it while no drain runs.",),
         risk="A drain may then take more pods at once than before." if looser else "",
-        level=Level.RISKY if looser else Level.PLAIN,
+        level=Risk.RISKY if looser else Risk.PLAIN,
     )
 
 
@@ -144,12 +146,12 @@ def _config(urn: str, before: Side, after: Side) -> Change:
     verb = "adds" if urn not in before.plain else "removes" if urn not in after.plain else "changes"
     stale = [] if verb == "adds" else _unmoved(name, before, after)
     return Change(
-        Kind.CONFIG_CHANGED,
+        ChangeKind.CONFIG_CHANGED,
         Phase.SHRINK if verb == "removes" else Phase.PREPARE,
         f"{verb} {kubernetes_kind(resource)} {name}" + (f": {join_names(keys)}" if keys and verb == "changes" else ""),
         (urn,),
         risk=f"{join_names(stale)} reads it and is not rolled: it takes effect at the next restart." if stale else "",
-        level=Level.RISKY if stale else Level.PLAIN,
+        level=Risk.RISKY if stale else Risk.PLAIN,
     )
 
 
@@ -193,13 +195,13 @@ def _volumes(urns: Iterable[str], before: Side, after: Side) -> Iterator[Change]
         says = f"{verb} {pluralize(len(those), 'volume')}: {join_names(names)}" + (f" ({detail})" if detail else "")
         harmless = verb == "adds" or (verb == "changes" and not detail)
         yield Change(
-            Kind.VOLUME_CHANGED,
+            ChangeKind.VOLUME_CHANGED,
             {"adds": Phase.ADD, "removes": Phase.REMOVE}.get(verb, Phase.ROLL),
             says,
             tuple(those),
             steps=("Remove the member from its quorum first: the volume is deleted and recreated.",) if detail else (),
             risk="" if harmless else "The data stays on the old volumes and is no longer used.",
-            level=Level.PLAIN if harmless else Level.RISKY,
+            level=Risk.PLAIN if harmless else Risk.RISKY,
         )
 
 
@@ -207,17 +209,17 @@ def _disk(urn: str, before: Side, after: Side) -> Iterator[Change]:
     """Yields the change of a hand-written libvirt volume. Any change of such a volume replaces it."""
     resource = after.resources.get(urn) or before.resources[urn]
     if urn not in before.plain:
-        yield Change(Kind.VOLUME_CHANGED, Phase.ADD, f"adds {resource.name}", (urn,))
+        yield Change(ChangeKind.VOLUME_CHANGED, Phase.ADD, f"adds {resource.name}", (urn,))
         return
     is_gone = urn not in after.plain
     yield Change(
-        Kind.DISK_REPLACED,
+        ChangeKind.DISK_REPLACED,
         Phase.REMOVE if is_gone else Phase.ROLL,
         f"{'removes' if is_gone else 'replaces'} the disk of a virtual machine: {resource.name}",
         (urn,),
         steps=("Drain the machine and remove its members from their quorums.", "Replace it and join again."),
         risk="The data on the disk is lost.",
-        level=Level.RISKY,
+        level=Risk.RISKY,
     )
 
 

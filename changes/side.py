@@ -13,11 +13,11 @@ from functools import cache, cached_property
 from typing import Any, cast
 
 from contract import ETCD_ROLE, TREE
-from policy.facts.kubernetes.node import Node
+from policy.facts.kubernetes.node import NodeFacts
 from policy.facts.kubernetes.workload import Workload
 from policy.facts.membership import QuorumState
 from policy.facts.quorums.quorum_state import DOMAIN_FILE, disks, quorum_state
-from policy.facts.quorums.quorums import Group, groups, is_member, majority
+from policy.facts.quorums.quorums import MemberGroup, groups, is_member, majority
 from policy.facts.stack import Facts, NoNodes
 from policy.resource import Resource
 
@@ -28,10 +28,10 @@ _ENGINE_S_OWN = frozenset({"__provider", "__internal", "__defaults"})
 
 
 @dataclass(frozen=True)
-class Machine:
+class ComparedMachine:
     """A machine and its node, with the properties of its resource."""
 
-    node: Node
+    node: NodeFacts
     props: Mapping[str, Any]
     tree: Mapping[str, Any]
     """Properties of the resource with the machine's rendered files (Tree); empty if the stack renders none."""
@@ -96,7 +96,7 @@ class Machine:
 
 
 @dataclass(frozen=True)
-class Quorum:
+class ComparedQuorum:
     """A quorum in one of the compared previews: its members and their eligible nodes."""
 
     key: str
@@ -135,11 +135,11 @@ class Side:
         self.resources = {each.urn: each for each in facts.resources}
 
     @cached_property
-    def machines(self) -> Mapping[str, Machine]:
+    def machines(self) -> Mapping[str, ComparedMachine]:
         """Machines by the name of their node."""
         trees = trees_by_machine(self.resources)
         return {
-            node.name: Machine(node, self.plain[urn], self.plain[trees[urn]] if urn in trees else {})
+            node.name: ComparedMachine(node, self.plain[urn], self.plain[trees[urn]] if urn in trees else {})
             for node in self.facts.places
             for urn in (node.resource.urn,)
         }
@@ -154,9 +154,9 @@ class Side:
         return tuple(sorted({node.pool or node.name for node in self._eligible(workload)}))
 
     @cached_property
-    def quorums(self) -> Mapping[str, Quorum]:
+    def quorums(self) -> Mapping[str, ComparedQuorum]:
         """The quorums of the preview, by key."""
-        found: dict[str, Quorum] = {}
+        found: dict[str, ComparedQuorum] = {}
         for number, group in enumerate(groups(self.facts)):
             if group.etcd:
                 # The key is the position, because most stacks have only one etcd, and its component may be renamed.
@@ -170,25 +170,25 @@ class Side:
                 continue
             if key in found:  # two clusters of one kind
                 key = f"{key} {identity(group.workloads[0])}" if group.workloads else key
-            found[key] = Quorum(key, title, self._state(group), group.resource.urn, group.workloads)
+            found[key] = ComparedQuorum(key, title, self._state(group), group.resource.urn, group.workloads)
         return found
 
-    def _state(self, group: Group) -> QuorumState:
+    def _state(self, group: MemberGroup) -> QuorumState:
         try:
             return quorum_state(self.facts, group)
         except NoNodes:
             return QuorumState(sum(each.replicas or 0 for each in group.workloads), {})
 
-    def quorum_of(self, workload: Workload) -> Quorum | None:
+    def quorum_of(self, workload: Workload) -> ComparedQuorum | None:
         """Returns the quorum whose members are the workload's pods; None if they are not quorum members."""
         return next((each for each in self.quorums.values() if workload in each.workloads), None)
 
-    def quorums_on(self, names: Iterable[str]) -> list[Quorum]:
+    def quorums_on(self, names: Iterable[str]) -> list[ComparedQuorum]:
         """Returns the quorums that have, or can have, a member on one of these nodes. `names`: names of the nodes."""
         asked = frozenset(names)
         return [each for _, each in sorted(self.quorums.items()) if each.nodes & asked]
 
-    def _eligible(self, workload: Workload) -> tuple[Node, ...]:
+    def _eligible(self, workload: Workload) -> tuple[NodeFacts, ...]:
         try:
             return self.facts.eligible(workload)
         except NoNodes:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from changes.change import Change, Level, worst
+from changes.change import Change, Risk, worst
 from policy.wording import pluralize
 from text import quoting
 
@@ -35,7 +35,7 @@ class Comparison:
     notes: tuple[str, ...] = ()
 
     @property
-    def level(self) -> Level:
+    def level(self) -> Risk:
         """The most severe level among the changes."""
         return worst(self.changes)
 
@@ -46,7 +46,7 @@ class Comparison:
             return f"{self.stack} is a new stack: {self.base} has no file of it."
         if not self.changes:
             return f"{self.stack}: nothing changes."
-        said = [f"{sum(each.level is level for each in self.changes)} {level}" for level in reversed(Level)]
+        said = [f"{sum(each.level is level for each in self.changes)} {level}" for level in reversed(Risk)]
         counts = ", ".join(text for text in said if not text.startswith("0 "))
         return f"{self.stack}: {pluralize(len(self.changes), 'change')} ({counts})."
 
@@ -96,7 +96,7 @@ def to_markdown(done: Comparison, most: int = MOST) -> str:
     return text + "\n"
 
 
-_MARKS = {Level.PLAIN: "", Level.RISKY: "[risky] ", Level.FORBIDDEN: "[forbidden] "}
+_MARKS = {Risk.PLAIN: "", Risk.RISKY: "[risky] ", Risk.FORBIDDEN: "[forbidden] "}
 
 
 def _phases(changes: Sequence[Change]) -> Iterator[tuple[str, list[Change]]]:
@@ -114,7 +114,7 @@ def _told(change: Change) -> Iterator[str]:
 
 
 def _section(change: Change) -> str:
-    summary = f"{'' if change.level is Level.PLAIN else f'<b>{change.level}</b>: '}{_escaped(change.says)}"
+    summary = f"{'' if change.level is Risk.PLAIN else f'<b>{change.level}</b>: '}{_escaped(change.says)}"
     told = [f"- {_escaped(text)}" for text in _told(change)]
     if not told:
         return f"- {summary}"

@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
-from changes.change import Change, Kind, Level, Phase
-from changes.side import Quorum, Side, object_name, title_of
+from changes.change import Change, ChangeKind, Phase, Risk
+from changes.side import ComparedQuorum, Side, object_name, title_of
 from changes.template import parts
 from policy.facts.kubernetes.workload import Workload
 from policy.wording import join_names
@@ -104,9 +104,9 @@ def _replaced_because(old: Workload, new: Workload) -> str:
     return f"{', '.join(fixed)} cannot be changed in place" if fixed else ""
 
 
-def _replaced(new: Workload, reason: str, quorum: Quorum | None) -> Change:
+def _replaced(new: Workload, reason: str, quorum: ComparedQuorum | None) -> Change:
     return Change(
-        Kind.SERVICE_REPLACED,
+        ChangeKind.SERVICE_REPLACED,
         Phase.ROLL,
         f"deletes {title_of(new)} and recreates it: {reason}",
         (new.resource.urn,),
@@ -116,7 +116,7 @@ def _replaced(new: Workload, reason: str, quorum: Quorum | None) -> Change:
         ),
         checks=(quorum.complete,) if quorum else (),
         risk=f"All {quorum.size} members stop at once." if quorum else "All its pods stop at once.",
-        level=Level.FORBIDDEN if quorum else Level.RISKY,
+        level=Risk.FORBIDDEN if quorum else Risk.RISKY,
     )
 
 
@@ -125,7 +125,7 @@ def _counted(old: Workload, new: Workload, after: Side) -> Change:
     grows = will is None or (was is not None and will > was)
     each_node = "one on each node"
     return Change(
-        Kind.COUNT_CHANGED,
+        ChangeKind.COUNT_CHANGED,
         Phase.ADD if grows else Phase.SHRINK,
         f"{title_of(new)}: {each_node if was is None else was} to {each_node if will is None else will} instances",
         (new.resource.urn,),
@@ -145,9 +145,9 @@ def _row(workload: Workload, after: Side) -> str:
     return f"row {row.row} says {norm} ({source})" + ("" if ours else "; the stack file overrides it")
 
 
-def _moved(new: Workload, was: tuple[str, ...], will: tuple[str, ...], quorum: Quorum | None) -> Change:
+def _moved(new: Workload, was: tuple[str, ...], will: tuple[str, ...], quorum: ComparedQuorum | None) -> Change:
     return Change(
-        Kind.SERVICE_MOVED,
+        ChangeKind.SERVICE_MOVED,
         Phase.MOVE,
         f"moves {title_of(new)} from {_pools(was)} to {_pools(will)}",
         (new.resource.urn,),
@@ -158,15 +158,15 @@ def _moved(new: Workload, was: tuple[str, ...], will: tuple[str, ...], quorum: Q
         ),
         checks=(quorum.complete,) if quorum else (),
         risk="Local volumes stay on the old nodes." if quorum or _keeps_data(new) else "",
-        level=Level.RISKY if quorum or _keeps_data(new) else Level.PLAIN,
+        level=Risk.RISKY if quorum or _keeps_data(new) else Risk.PLAIN,
     )
 
 
-def _rolled(old: Workload, new: Workload, quorum: Quorum | None) -> Change:
+def _rolled(old: Workload, new: Workload, quorum: ComparedQuorum | None) -> Change:
     why = join_names(parts(_template(old), _template(new)), most=6)
     if quorum is None:
         return Change(
-            Kind.SERVICE_ROLLED,
+            ChangeKind.SERVICE_ROLLED,
             Phase.ROLL,
             f"rolls {title_of(new)}: {why}",
             (new.resource.urn,),
@@ -175,7 +175,7 @@ def _rolled(old: Workload, new: Workload, quorum: Quorum | None) -> Change:
     by_hand = new.strategy.at("type").text("RollingUpdate") == "OnDelete"
     who = "Delete its pods yourself" if by_hand else "Kubernetes replaces its pods"
     return Change(
-        Kind.MEMBERS_ROLLED,
+        ChangeKind.MEMBERS_ROLLED,
         Phase.ROLL,
         f"rolls quorum {quorum.title}, {quorum.size} members: {why}",
         (new.resource.urn,),
@@ -185,13 +185,13 @@ def _rolled(old: Workload, new: Workload, quorum: Quorum | None) -> Change:
         ),
         checks=(quorum.complete,),
         risk=f"While one restarts, {quorum.size - 1} of {quorum.size} are up; a majority is {quorum.majority}.",
-        level=Level.RISKY,
+        level=Risk.RISKY,
     )
 
 
 def _strategy(new: Workload, keys: list[str]) -> Change:
     says = f"{title_of(new)} has another update strategy: {', '.join(keys)}"
-    return Change(Kind.STRATEGY_CHANGED, Phase.PREPARE, says, (new.resource.urn,))
+    return Change(ChangeKind.STRATEGY_CHANGED, Phase.PREPARE, says, (new.resource.urn,))
 
 
 def _runs_again(new: Workload) -> Change:
@@ -200,7 +200,7 @@ def _runs_again(new: Workload) -> Change:
         if new.kind == "Job"
         else f"{title_of(new)} runs with another specification"
     )
-    return Change(Kind.JOB_RUNS, Phase.ROLL, says, (new.resource.urn,))
+    return Change(ChangeKind.JOB_RUNS, Phase.ROLL, says, (new.resource.urn,))
 
 
 def _added(new: Workload, after: Side) -> Change:
@@ -208,7 +208,7 @@ def _added(new: Workload, after: Side) -> Change:
     where = f" on {_pools(pools)}" if pools else ""
     count = "one on each node" if new.replicas is None else f"{new.replicas} instances"
     return Change(
-        Kind.SERVICE_ADDED,
+        ChangeKind.SERVICE_ADDED,
         Phase.ADD,
         f"adds {title_of(new)}{where}, {count}" if new.is_long_running else f"adds {title_of(new)}",
         (new.resource.urn,),
@@ -218,20 +218,20 @@ def _added(new: Workload, after: Side) -> Change:
 
 def _removed(old: Workload) -> Change:
     return Change(
-        Kind.SERVICE_REMOVED,
+        ChangeKind.SERVICE_REMOVED,
         Phase.SHRINK,
         f"removes {title_of(old)}",
         (old.resource.urn,),
         steps=("Remove its clients.", "Then remove it."),
         risk="Its data stays on its nodes until it is deleted there." if _keeps_data(old) else "",
-        level=Level.RISKY if _keeps_data(old) else Level.PLAIN,
+        level=Risk.RISKY if _keeps_data(old) else Risk.PLAIN,
     )
 
 
-def _renamed(old: Workload, new: Workload, quorum: Quorum | None) -> Change:
+def _renamed(old: Workload, new: Workload, quorum: ComparedQuorum | None) -> Change:
     data = quorum is not None or _keeps_data(old)
     return Change(
-        Kind.SERVICE_RENAMED,
+        ChangeKind.SERVICE_RENAMED,
         Phase.MOVE,
         f"renames {title_of(old)} to {object_name(new.resource)}",
         (new.resource.urn, old.resource.urn),
@@ -243,7 +243,7 @@ def _renamed(old: Workload, new: Workload, quorum: Quorum | None) -> Change:
         ),
         checks=(quorum.complete,) if quorum else (),
         risk="The data stays under the old name; the new quorum starts empty." if quorum else "",
-        level=Level.FORBIDDEN if quorum else Level.RISKY,
+        level=Risk.FORBIDDEN if quorum else Risk.RISKY,
     )
 
 

@@ -15,7 +15,7 @@ from commands.build_directory import MARKER
 from commands.engine import passphrase, state_check
 from commands.engine.event_pipe import RunSummary
 from commands.engine.operation import Operation, Result
-from commands.engine.passphrase import Access, Command
+from commands.engine.passphrase import Command, SecretAccess
 from commands.engine.run_display import RunDisplay
 from commands.live import live_check, live_cluster, virt_host_check
 from commands.live.live_cluster import LIVE, LiveCluster
@@ -266,7 +266,9 @@ NOT_COMPARED = (
 """Note that a read-only command prints for a live stack if the passphrase or the cluster is not available."""
 
 
-def _connected(command: Command, root: Path, validated: Stack, access: Access) -> tuple[LiveCluster | None, Access]:
+def _connected(
+    command: Command, root: Path, validated: Stack, access: SecretAccess
+) -> tuple[LiveCluster | None, SecretAccess]:
     """Returns the cluster that a live stack names.
 
     If it is not available, a read-only command gets a temporary state instead.
@@ -276,7 +278,7 @@ def _connected(command: Command, root: Path, validated: Stack, access: Access) -
     except UserError as error:
         if command not in passphrase.READ_ONLY:
             raise UserError(f"{error}\nNothing was changed.") from None
-        return None, Access(is_temporary=True, note=str(error))
+        return None, SecretAccess(is_temporary=True, note=str(error))
 
 
 def _check_root_secret(root: Path, operation: Operation, *, can_generate: bool) -> None:

@@ -16,7 +16,7 @@ from components import machine_files, workers
 from components.component import Component, Facts, plain
 from components.k8s_master import MasterTier
 from components.k8s_master.pki import Pki
-from components.machine import Machine, MachinePool, start
+from components.machine import MachineComponent, MachinePool, start
 from components.openstack.environment import Environment, EnvironmentArgs
 from components.secrets import Keyring
 from components.target import Target
@@ -127,7 +127,7 @@ class Cloud(Component[CloudArgs]):
                 found[node.name] = last
         return Guests(hosts, found)
 
-    def _masters(self, name: str, args: CloudArgs, guests: Guests) -> list[Machine]:
+    def _masters(self, name: str, args: CloudArgs, guests: Guests) -> list[MachineComponent]:
         """Creates the master tier: machines of role etcd, then the masters."""
         tier = MasterTier(f"{name}-masters", args.plan, self.child())
         members = self._in_turn(name, args, guests, Tier("masters-etcd", tier.etcd, args.plan.etcd_machines))
@@ -141,7 +141,7 @@ class Cloud(Component[CloudArgs]):
         guests: Guests,
         tier: Tier,
         after: Sequence[pulumi.Resource] = (),
-    ) -> list[Machine]:
+    ) -> list[MachineComponent]:
         """Creates the machines of a tier, which are changed one after the other. `after`: awaited by all."""
         machines = [machine_files.arguments(args.plan, node, args.target, args.certificates) for node in tier.nodes]
         # etcd's members are started at the same time, because each waits for a majority.
@@ -154,25 +154,27 @@ class Cloud(Component[CloudArgs]):
                 tier.parent.child(depends_on=[*guests.before(machine.node), *after]),
             )
         ]
-        found: list[Machine] = []
+        found: list[MachineComponent] = []
         for machine in machines:
             node = machine.node
             parent = guests.hosts[node.server] if node.virtual else tier.parent
             opts = parent.child(depends_on=[*guests.before(node), *after, *started, *found[-1:]])
-            found.append(Machine(f"{name}-{node.server if node.virtual else tier.name}-{node.name}", machine, opts))
+            found.append(
+                MachineComponent(f"{name}-{node.server if node.virtual else tier.name}-{node.name}", machine, opts)
+            )
         return found
 
-    def _machines(self, name: str, args: CloudArgs, guests: Guests, masters: Sequence[Machine]) -> None:
+    def _machines(self, name: str, args: CloudArgs, guests: Guests, masters: Sequence[MachineComponent]) -> None:
         """Creates the other Kubernetes nodes, which join the cluster of the `masters`, and so wait for them."""
         after = [*guests.ready, *masters]
         for node in args.plan.nodes:
             if node.virtual and node not in args.plan.masters:
                 guest = machine_files.arguments(args.plan, node, args.target, args.certificates)
                 opts = guests.hosts[node.server].child(depends_on=[*guests.before(node), *masters])
-                Machine(f"{name}-{node.server}-{node.name}", guest, opts)
+                MachineComponent(f"{name}-{node.server}-{node.name}", guest, opts)
         for node in workers.alone(args.plan):
             single = machine_files.arguments(args.plan, node, args.target, args.certificates)
-            Machine(f"{name}-{node.name}", single, self.child(depends_on=after))
+            MachineComponent(f"{name}-{node.name}", single, self.child(depends_on=after))
         for pool, nodes in workers.pools(args.plan).items():
             arguments = machine_files.pool_arguments(args.plan, nodes, args.target, args.certificates)
             MachinePool(f"{name}-{pool}", arguments, self.child(depends_on=after))

@@ -12,7 +12,7 @@ from components.k8s_master import node_dns, node_loss
 from components.k8s_master.pki import Pki
 from components.machine import MachineArgs, MachinePoolArgs, Parts
 from components.openstack import directories
-from components.target import Target, VirtualMachine
+from components.target import GuestMachine, Target
 from components.virt_host import restarts
 from contract import MASTER_POOL
 
@@ -35,13 +35,13 @@ def arguments(plan: Plan, node: Node, target: Target, certificates: Pki) -> Mach
     return MachineArgs(node, parts(plan, node, certificates), target, virt_host.files(node, plan.settings.template))
 
 
-def virtual_machine(plan: Plan, node: Node, certificates: Pki) -> VirtualMachine:
+def virtual_machine(plan: Plan, node: Node, certificates: Pki) -> GuestMachine:
     """Returns the description of a virtual machine or system container, for a target."""
     if node.machine.vm is None:
         raise ValueError(f"{node.name} is not a virtual machine")
     quorums = sorted(parts(plan, node, certificates).quorums)
     definition = virt_host.files(node, plan.settings.template)
-    return VirtualMachine(node, definition, node.machine.vm.disk, restarts.of(node, quorums, plan.masters))
+    return GuestMachine(node, definition, node.machine.vm.disk, restarts.of(node, quorums, plan.masters))
 
 
 def pool_arguments(plan: Plan, nodes: Sequence[Node], target: Target, certificates: Pki) -> MachinePoolArgs:

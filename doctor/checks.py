@@ -50,7 +50,7 @@ _MODULES = ("br_netfilter", "overlay")
 
 
 @dataclass(frozen=True)
-class Finding:
+class MachineFinding:
     """A failed check of a machine."""
 
     check: str
@@ -220,11 +220,11 @@ CHECKS = (*_ALIKE, *_BY_NODE, *_BY_MEMBER)
 """Names of the checks of a single machine: those that are alike for all, and those that depend on the node."""
 
 
-def of_machine(node: Node, reading: Reading, *, has_member: bool) -> Iterator[Finding]:
+def of_machine(node: Node, reading: Reading, *, has_member: bool) -> Iterator[MachineFinding]:
     """Yields the failed checks of a machine. `has_member`: whether it has a member of etcd."""
     for name, check in _ALIKE.items():
-        yield from (Finding(name, node.name, *each) for each in check(reading))
+        yield from (MachineFinding(name, node.name, *each) for each in check(reading))
     for name, compare in _BY_NODE.items():
-        yield from (Finding(name, node.name, *each) for each in compare(node, reading))
+        yield from (MachineFinding(name, node.name, *each) for each in compare(node, reading))
     for name, examine in _BY_MEMBER.items():
-        yield from (Finding(name, node.name, *each) for each in examine(node, reading, has_member))
+        yield from (MachineFinding(name, node.name, *each) for each in examine(node, reading, has_member))

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from blueprint.plan.planner import Plan
 from blueprint.stackfile.inventory import is_made
 from doctor import checks, fleet_checks
-from doctor.checks import Finding
+from doctor.checks import MachineFinding
 from doctor.login import LoginError, Reading, read, write_known_hosts
 from text.quoting import first_of
 
@@ -34,7 +34,7 @@ class Line:
     check: str
     examined: int
     """Number of machines that the check was made on."""
-    findings: tuple[Finding, ...]
+    findings: tuple[MachineFinding, ...]
 
     def __str__(self) -> str:
         failed = len({each.machine for each in self.findings})
@@ -62,7 +62,7 @@ def examine(plan: Plan) -> list[Line]:
     """
     nodes = [node for node in plan.machines if not is_made(node.machine, plan.settings)]
     readings: dict[str, Reading] = {}
-    unreachable: list[Finding] = []
+    unreachable: list[MachineFinding] = []
     ssh = plan.settings.ssh
     with TemporaryDirectory(prefix="quorate-doctor-") as directory:
         known_hosts = Path(directory) / "known_hosts"
@@ -73,7 +73,7 @@ def examine(plan: Plan) -> list[Line]:
                 try:
                     readings[name] = future.result()
                 except LoginError as error:
-                    unreachable.append(Finding(LOGIN, name, error.problem, error.remedy))
+                    unreachable.append(MachineFinding(LOGIN, name, error.problem, error.remedy))
     return [Line(LOGIN, len(nodes), tuple(unreachable)), *_lines(plan, readings)]
 
 
@@ -93,5 +93,5 @@ def _lines(plan: Plan, readings: Mapping[str, Reading]) -> list[Line]:
     return found
 
 
-def _of(check: str, findings: Sequence[Finding]) -> tuple[Finding, ...]:
+def _of(check: str, findings: Sequence[MachineFinding]) -> tuple[MachineFinding, ...]:
     return tuple(each for each in findings if each.check == check)

@@ -58,7 +58,7 @@ class NumaNode:
 
 
 @dataclass(frozen=True)
-class Facts:
+class ReadFacts:
     """The facts of a machine, by the keys of probe.sh."""
 
     values: Mapping[str, Sequence[str]]
@@ -157,7 +157,7 @@ def _ip(text: str) -> str | None:
         return None
 
 
-def parse(output: str) -> Facts:
+def parse(output: str) -> ReadFacts:
     """Returns the facts that the probe printed. Raises IncompleteError if the probe did not end."""
     found: dict[str, list[str]] = defaultdict(list)
     for line in output.splitlines():
@@ -166,4 +166,4 @@ def parse(output: str) -> Facts:
             found[key].append(value.strip())
     if "end" not in found:
         raise IncompleteError(output)
-    return Facts(found)
+    return ReadFacts(found)

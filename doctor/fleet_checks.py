@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from blueprint.plan.nodes import Node
 from blueprint.stackfile.servers import Hypervisor
 from doctor import virtual_machine_checks
-from doctor.checks import Finding, Problems
+from doctor.checks import MachineFinding, Problems
 from doctor.login import Reading
 
 NETWORK = "network"
@@ -20,7 +20,7 @@ _LIBVIRT: Mapping[Hypervisor, str] = {"kvm": "qemu:///system", "qemu": "qemu:///
 """Connection of libvirt by hypervisor."""
 
 
-def network(nodes: Sequence[Node], readings: Mapping[str, Reading]) -> Iterator[Finding]:
+def network(nodes: Sequence[Node], readings: Mapping[str, Reading]) -> Iterator[MachineFinding]:
     """Yields machines whose address no interface has, and those whose MTU differs from most machines'."""
     by_mtu: dict[int, list[str]] = defaultdict(list)
     for node in nodes:
@@ -28,7 +28,7 @@ def network(nodes: Sequence[Node], readings: Mapping[str, Reading]) -> Iterator[
             mtu = readings[node.name].facts.mtu(node.address)
             if mtu is None:
                 problem = f"no interface has the address {node.address}"
-                yield Finding(NETWORK, node.name, problem, "set it there, or correct address in the stack file")
+                yield MachineFinding(NETWORK, node.name, problem, "set it there, or correct address in the stack file")
             else:
                 by_mtu[mtu].append(node.name)
     if by_mtu:
@@ -36,10 +36,10 @@ def network(nodes: Sequence[Node], readings: Mapping[str, Reading]) -> Iterator[
         for mtu, names in by_mtu.items():
             for name in names if mtu != usual else ():
                 problem = f"its interface has an MTU of {mtu}, and most machines {usual}"
-                yield Finding(NETWORK, name, problem, "set one MTU for all, also in the switches")
+                yield MachineFinding(NETWORK, name, problem, "set one MTU for all, also in the switches")
 
 
-def identities(readings: Mapping[str, Reading]) -> Iterator[Finding]:
+def identities(readings: Mapping[str, Reading]) -> Iterator[MachineFinding]:
     """Yields machines that share a machine ID, as clones of one image do: they get the same names and addresses."""
     by_id: dict[str, list[str]] = defaultdict(list)
     for name, reading in readings.items():
@@ -47,15 +47,15 @@ def identities(readings: Mapping[str, Reading]) -> Iterator[Finding]:
     for machine_id, names in by_id.items():
         if not machine_id:
             for name in names:
-                yield Finding(IDENTITY, name, "it has no machine ID", "run `systemd-machine-id-setup` there")
+                yield MachineFinding(IDENTITY, name, "it has no machine ID", "run `systemd-machine-id-setup` there")
         for name in names[1:] if machine_id else ():
             remedy = "remove /etc/machine-id there, run `systemd-machine-id-setup`, and reboot"
-            yield Finding(IDENTITY, name, f"it has the machine ID of {names[0]}", remedy)
+            yield MachineFinding(IDENTITY, name, f"it has the machine ID of {names[0]}", remedy)
 
 
 def virt_hosts(
     nodes: Sequence[Node], readings: Mapping[str, Reading], template: str | None = None
-) -> Iterator[Finding]:
+) -> Iterator[MachineFinding]:
     """Yields virt hosts without their hypervisor, or without what their virtual machines need.
 
     `template`: the stack's own template of virtual machines.
@@ -65,10 +65,10 @@ def virt_hosts(
         if name in readings and machine.vms:
             facts = readings[name].facts
             for problem, remedy in _hypervisor(machine.hypervisor or "kvm", facts.all("libvirt"), facts.all("program")):
-                yield Finding(VIRT_HOST, name, problem, remedy)
+                yield MachineFinding(VIRT_HOST, name, problem, remedy)
             if machine.hypervisor == "kvm" and not facts.one("kvm"):
                 remedy = "enable virtualization in its firmware, or write hypervisor: container"
-                yield Finding(VIRT_HOST, name, "it has no /dev/kvm", remedy)
+                yield MachineFinding(VIRT_HOST, name, "it has no /dev/kvm", remedy)
             missing = [machines[vm] for vm in machine.vms if vm not in facts.all("domain") and vm not in readings]
             # Huge pages do not count as available memory.
             ordinary = [each for each in missing if not virtual_machine_checks.uses_huge_pages(each)]
@@ -77,10 +77,10 @@ def virt_hosts(
             if available < need:
                 names = ", ".join(each.name for each in ordinary)
                 problem = f"{available:.1f} GiB of memory are free; {names} need {need}"
-                yield Finding(VIRT_HOST, name, problem, "free memory there, or write smaller virtual machines")
+                yield MachineFinding(VIRT_HOST, name, problem, "free memory there, or write smaller virtual machines")
             guests = [machines[vm] for vm in machine.vms]
             for problem, remedy in virtual_machine_checks.problems(facts, guests, missing, template):
-                yield Finding(VIRT_HOST, name, problem, remedy)
+                yield MachineFinding(VIRT_HOST, name, problem, remedy)
 
 
 def _hypervisor(hypervisor: Hypervisor, connections: Sequence[str], found: Sequence[str]) -> Problems:

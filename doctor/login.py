@@ -15,7 +15,7 @@ from pathlib import Path
 
 from blueprint.stackfile.inventory import Machine
 from blueprint.stackfile.settings import Ssh
-from doctor.facts import Facts, IncompleteError, parse
+from doctor.facts import IncompleteError, ReadFacts, parse
 from formats.ssh_options import options
 
 PROBE = Path(__file__).with_name("probe.sh")
@@ -62,7 +62,7 @@ class LoginError(Exception):
 class Reading:
     """The facts of a machine, and between which times of this host's clock the machine read its clock."""
 
-    facts: Facts
+    facts: ReadFacts
     earliest: float
     latest: float
     """Seconds since 1970."""

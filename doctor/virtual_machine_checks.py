@@ -9,7 +9,7 @@ from blueprint.domain_template import memory_of
 from blueprint.stackfile.inventory import Machine
 from blueprint.stackfile.virt import cpu_numbers
 from doctor.checks import Problems
-from doctor.facts import Facts, HugePages
+from doctor.facts import HugePages, ReadFacts
 
 _PAGE = 2
 """MiB of a huge page, as in the elements of the domain."""
@@ -25,7 +25,7 @@ def uses_huge_pages(machine: Machine) -> bool:
 
 
 def problems(
-    facts: Facts, guests: Sequence[Machine], missing: Sequence[Machine], template: str | None = None
+    facts: ReadFacts, guests: Sequence[Machine], missing: Sequence[Machine], template: str | None = None
 ) -> Problems:
     """Yields what the host lacks. `guests`: its virtual machines. `missing`: those that do not run yet.
 
@@ -36,7 +36,7 @@ def problems(
     yield from _pinning(facts, guests, missing)
 
 
-def _bridges(facts: Facts, guests: Sequence[Machine], template: str | None) -> Problems:
+def _bridges(facts: ReadFacts, guests: Sequence[Machine], template: str | None) -> Problems:
     users: dict[str, list[str]] = defaultdict(list)
     for guest in guests:
         if guest.vm:
@@ -51,7 +51,7 @@ def _bridges(facts: Facts, guests: Sequence[Machine], template: str | None) -> P
             )
 
 
-def _pinning(facts: Facts, guests: Sequence[Machine], missing: Sequence[Machine]) -> Problems:
+def _pinning(facts: ReadFacts, guests: Sequence[Machine], missing: Sequence[Machine]) -> Problems:
     for guest in guests:
         numa = guest.vm.numa if guest.vm else None
         if numa and numa.node not in facts.numa:

@@ -35,7 +35,7 @@ class YamlError(Exception):
 
 
 @dataclass(frozen=True)
-class Entry:
+class YamlEntry:
     """A key of a mapping or an item of a list in a YAML document, with its line."""
 
     path: str
@@ -128,12 +128,12 @@ class Document:
             raise YamlError(_fault(error)) from None
 
     @cached_property
-    def entries(self) -> tuple[Entry, ...]:
+    def entries(self) -> tuple[YamlEntry, ...]:
         """The document's keys and list items, in the order of the text. Content with several aliases is listed once."""
         return tuple(_entries(self.node, "", set())) if self.node else ()
 
     @cached_property
-    def twins(self) -> tuple[Entry, ...]:
+    def twins(self) -> tuple[YamlEntry, ...]:
         """The document's first duplicate keys, at most 20: keys that occur earlier in the same mapping."""
         found = _entries(self.node, "", set()) if self.node else ()
         return tuple(islice((entry for entry in found if entry.is_twin), _MOST_TWINS))
@@ -201,7 +201,7 @@ def to_json(value: Mapping[str, Any]) -> str:
     return json.dumps(value, default=str)
 
 
-def _entries(node: yaml.Node, path: str, seen: set[int]) -> Iterator[Entry]:
+def _entries(node: yaml.Node, path: str, seen: set[int]) -> Iterator[YamlEntry]:
     if id(node) in seen:
         return
     seen.add(id(node))
@@ -214,13 +214,13 @@ def _entries(node: yaml.Node, path: str, seen: set[int]) -> Iterator[Entry]:
             if isinstance(key, yaml.ScalarNode) and key.tag != _MERGE:
                 name = str(key.value)
                 below = f"{path}.{name}" if path else name
-                yield Entry(below, key.start_mark.line + 1, name in names, _text(value))
+                yield YamlEntry(below, key.start_mark.line + 1, name in names, _text(value))
                 names.add(name)
             yield from _entries(value, below, seen)
     elif isinstance(node, yaml.SequenceNode):
         for number, item in enumerate(cast("list[yaml.Node]", node.value)):
             below = f"{path}[{number}]"
-            yield Entry(below, item.start_mark.line + 1, text=_text(item))
+            yield YamlEntry(below, item.start_mark.line + 1, text=_text(item))
             yield from _entries(item, below, seen)
 
 

@@ -24,7 +24,7 @@ def _as_day(value: object) -> object:
 Text = Annotated[str, StringConstraints(pattern=r"\S")]
 
 
-class Waiver(BaseModel):
+class WaiverEntry(BaseModel):
     """A failure of a rule that its owner accepts until a date. Only the policy pack uses it."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)

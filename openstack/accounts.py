@@ -16,7 +16,7 @@ from openstack import ceph_client
 from openstack.config.layers import Secret, TextFile
 from openstack.config.ports import MYSQL
 from openstack.config.wiring import DATABASES, NOTIFICATIONS, REGION, Wiring
-from openstack.definition import File, JobDefinition
+from openstack.definition import ConfigurationFile, JobDefinition
 
 _SCRIPTS = Path(__file__).parent / "scripts"
 ADMINISTRATOR = "admin"
@@ -84,9 +84,9 @@ def databases(wiring: Wiring, user: str) -> JobDefinition:
             TextFile("client.cnf", (*client, Secret(f"{wiring.galera(user)}/root"), "\n")),
         ),
         files=(
-            File("databases.sh", "/usr/local/bin/databases.sh"),
-            File("account.sql", "/etc/mysql/account.sql"),
-            File("client.cnf", "/etc/mysql/client.cnf"),
+            ConfigurationFile("databases.sh", "/usr/local/bin/databases.sh"),
+            ConfigurationFile("account.sql", "/etc/mysql/account.sql"),
+            ConfigurationFile("client.cnf", "/etc/mysql/client.cnf"),
         ),
     )
 
@@ -128,8 +128,8 @@ def _vhost(name: str, document: Mapping[str, object], broker: str, password: Sec
             TextFile("account.json", (_json(document),)),
         ),
         files=(
-            File("messaging_account.py", "/usr/local/bin/messaging_account.py"),
-            File("account.json", "/etc/quorate/account.json"),
+            ConfigurationFile("messaging_account.py", "/usr/local/bin/messaging_account.py"),
+            ConfigurationFile("account.json", "/etc/quorate/account.json"),
         ),
         secrets=(("ADMIN_PASSWORD", Secret(f"{broker}/admin")), ("PASSWORD", password)),
     )
@@ -176,8 +176,8 @@ def identity(
             TextFile("account.json", (_json(document),)),
         ),
         files=(
-            File("service_account.py", "/usr/local/bin/service_account.py"),
-            File("account.json", "/etc/quorate/account.json"),
+            ConfigurationFile("service_account.py", "/usr/local/bin/service_account.py"),
+            ConfigurationFile("account.json", "/etc/quorate/account.json"),
         ),
         environment=(("OS_USERNAME", ADMINISTRATOR),),
         secrets=tuple(secrets),
@@ -209,14 +209,14 @@ def storage(
         files=(
             ceph_client.CONFIGURATION,
             _CEPH_ADMINISTRATOR,
-            File("ceph_account.sh", "/usr/local/bin/ceph_account.sh"),
-            File("account.keyring", "/etc/ceph/account.keyring"),
+            ConfigurationFile("ceph_account.sh", "/usr/local/bin/ceph_account.sh"),
+            ConfigurationFile("account.keyring", "/etc/ceph/account.keyring"),
         ),
     )
     return (job,)
 
 
-def manage(project: str, image: str, name: str, command: str, files: Sequence[File]) -> JobDefinition:
+def manage(project: str, image: str, name: str, command: str, files: Sequence[ConfigurationFile]) -> JobDefinition:
     """Returns a job that runs a project's own management tool, such as nova-manage, with the project's files."""
     return JobDefinition(
         name=f"{project}-{name}",
@@ -228,7 +228,9 @@ def manage(project: str, image: str, name: str, command: str, files: Sequence[Fi
     )
 
 
-def migration(wiring: Wiring, project: str, image: str, command: str, files: Sequence[File]) -> JobDefinition:
+def migration(
+    wiring: Wiring, project: str, image: str, command: str, files: Sequence[ConfigurationFile]
+) -> JobDefinition:
     """Returns the job that creates or upgrades the schemas of a project's databases with the project's `command`.
 
     The job repeats a first migration that was interrupted.
@@ -241,8 +243,8 @@ def migration(wiring: Wiring, project: str, image: str, command: str, files: Seq
     }
     words = "python3 /usr/local/bin/migration.py /etc/quorate/migration.json"
     own = (
-        File("migration.py", "/usr/local/bin/migration.py"),
-        File("migration.json", "/etc/quorate/migration.json"),
+        ConfigurationFile("migration.py", "/usr/local/bin/migration.py"),
+        ConfigurationFile("migration.json", "/etc/quorate/migration.json"),
     )
     return replace(
         manage(project, image, "db-sync", f"{words} {command}", (*files, *own)),

@@ -12,13 +12,13 @@ from blueprint.stackfile.physical_networks import interfaces
 from blueprint.stackfile.settings import PhysicalNetwork, Settings
 from openstack import scripts
 from openstack.config.layers import TextFile
-from openstack.definition import File
+from openstack.definition import ConfigurationFile
 
-LIST = File("physical-networks", "/etc/openvswitch/physical-networks")
+LIST = ConfigurationFile("physical-networks", "/etc/openvswitch/physical-networks")
 """The list for all nodes; scripts/physical_networks.sh has the same path."""
-AGENT = File("openvswitch_agent.ini", "/etc/openvswitch/openvswitch_agent.ini")
+AGENT = ConfigurationFile("openvswitch_agent.ini", "/etc/openvswitch/openvswitch_agent.ini")
 """The L2 agent's configuration, whose datapath type the bridges need."""
-START = File("physical-networks.sh", "/usr/local/bin/physical-networks.sh")
+START = ConfigurationFile("physical-networks.sh", "/usr/local/bin/physical-networks.sh")
 
 
 def start(command: str) -> str:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from openstack.config import cephx
-from openstack.config.layers import ConfigFile, Layer, Level, Section, WrittenFile
+from openstack.config.layers import ConfigFile, Layer, Origin, Section, WrittenFile
 from openstack.config.wiring import Wiring
-from openstack.definition import File
+from openstack.definition import ConfigurationFile
 
-CONFIGURATION = File("ceph.conf", "/etc/ceph/ceph.conf")
+CONFIGURATION = ConfigurationFile("ceph.conf", "/etc/ceph/ceph.conf")
 ADMINISTRATOR = cephx.entry("client.admin", mon="allow *", mgr="allow *", osd="allow *", mds="allow *")
 
 _MANUAL = "https://docs.ceph.com/en/tentacle/rados/configuration"
@@ -18,7 +18,7 @@ def configuration(wiring: Wiring, *layers: Layer) -> ConfigFile:
 
     The file lists every node that may run a monitor, so that it stays valid when a monitor moves.
     """
-    monitors = Layer(Level.PROJECT, f"{_MANUAL}/common/#monitors", {"global": {"mon_host": wiring.monitors}})
+    monitors = Layer(Origin.PROJECT, f"{_MANUAL}/common/#monitors", {"global": {"mon_host": wiring.monitors}})
     return ConfigFile(CONFIGURATION.name, "ini", (monitors, *layers))
 
 
@@ -28,13 +28,13 @@ def daemons() -> Layer:
         "global": {"log_to_file": False, "log_to_stderr": True, "err_to_stderr": True},
         "client": {"keyring": "/var/lib/kolla/secrets/$name.keyring"},
     }
-    return Layer(Level.PROJECT, f"{_MANUAL}/ceph-conf/", sections)
+    return Layer(Origin.PROJECT, f"{_MANUAL}/ceph-conf/", sections)
 
 
-def keyring(entity: str) -> File:
+def keyring(entity: str) -> ConfigurationFile:
     """Returns the name and path of the file with a Ceph account's key, for a client in one of Kolla's images."""
     name = f"ceph.{entity}.keyring"
-    return File(name, f"/etc/ceph/{name}")
+    return ConfigurationFile(name, f"/etc/ceph/{name}")
 
 
 def files(wiring: Wiring, *entities: str) -> tuple[WrittenFile, ...]:

@@ -85,7 +85,7 @@ class HostPath:
 
 
 @dataclass(frozen=True)
-class File:
+class ConfigurationFile:
     """A configuration file: its name in the ConfigMap, and the path to which Kolla's start script copies it."""
 
     name: str
@@ -111,7 +111,7 @@ class Container:
     A process without an API is then restarted only until it connects for the first time (`ready` is a Connection): a
     failure of RabbitMQ must not restart every agent of the cloud at once."""
     ports: tuple[Port, ...] = ()
-    files: tuple[File, ...] = ()
+    files: tuple[ConfigurationFile, ...] = ()
     """Files that the container reads, with their paths. A file that neither the project nor the stack file provides is
     left out."""
     host_paths: tuple[HostPath, ...] = ()
@@ -206,7 +206,7 @@ class JobDefinition:
     """The command that Kolla's start script runs: words separated by spaces, no shell."""
     written: tuple[WrittenFile, ...] = ()
     """Files that only the job has."""
-    files: tuple[File, ...] = ()
+    files: tuple[ConfigurationFile, ...] = ()
     """Files that the job reads, its own and those of its project, with their paths."""
     environment: tuple[tuple[str, str], ...] = ()
     secrets: tuple[tuple[str, Secret], ...] = ()

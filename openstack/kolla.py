@@ -15,7 +15,7 @@ from functools import cached_property
 
 from openstack.config import formats
 from openstack.config.layers import ConfigFile, Reveal, WrittenFile
-from openstack.definition import Container, File, JobDefinition, ProcessDefinition
+from openstack.definition import ConfigurationFile, Container, JobDefinition, ProcessDefinition
 
 DIRECTORY = "/var/lib/kolla/config_files"
 SECRETS = "/var/lib/kolla/secrets"
@@ -53,7 +53,7 @@ class FileSet:
         """Returns the keys of all secrets that the files contain, such as nova/database."""
         return frozenset(name for file in self.written for name in formats.secret_names(file))
 
-    def copied(self, files: Iterable[File]) -> tuple[Copied, ...]:
+    def copied(self, files: Iterable[ConfigurationFile]) -> tuple[Copied, ...]:
         """Returns the files that a container copies: those of `files` that exist, and their fragments with secrets."""
         written = {file.name: file for file in self.written}
         found: list[Copied] = []
@@ -67,7 +67,7 @@ class FileSet:
         return tuple(found)
 
 
-def destinations(process: ProcessDefinition, container: Container, files: FileSet) -> tuple[File, ...]:
+def destinations(process: ProcessDefinition, container: Container, files: FileSet) -> tuple[ConfigurationFile, ...]:
     """Returns the files of a container with their paths in it.
 
     The first container also gets the files of the stack file that no container lists.
@@ -76,7 +76,7 @@ def destinations(process: ProcessDefinition, container: Container, files: FileSe
     if container is not process.containers[0]:
         return container.files
     others = sorted(set(files.given) - known)
-    return (*container.files, *(File(name, f"/etc/{process.project}/{name}") for name in others))
+    return (*container.files, *(ConfigurationFile(name, f"/etc/{process.project}/{name}") for name in others))
 
 
 def key(process: ProcessDefinition, container: Container) -> str:

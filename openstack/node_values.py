@@ -14,11 +14,11 @@ from openstack import scripts
 from openstack.config.formats import public_text
 from openstack.config.layers import ConfigFile, TextFile, WrittenFile
 from openstack.config.overrides import node_layers
-from openstack.definition import File
+from openstack.definition import ConfigurationFile
 
 DIRECTORY = "/var/lib/quorate/node-values"
 """Directory at which a container mounts the files of all nodes. scripts/node_values.sh contains the same path."""
-START = File("node-values.sh", "/usr/local/bin/node-values.sh")
+START = ConfigurationFile("node-values.sh", "/usr/local/bin/node-values.sh")
 SCRIPT = TextFile(START.name, (scripts.text("node_values.sh"),))
 VARIABLE = "NODE_NAME"
 

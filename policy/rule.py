@@ -32,7 +32,7 @@ S = TypeVar("S", bound=Subject)
 
 
 @dataclass(frozen=True)
-class Source:
+class RuleSource:
     """The source of a rule: a sentence of a source document, or a requirement of Quorate itself.
 
     policy/requirements lists the sentence with its paraphrase.
@@ -75,7 +75,7 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Problem:
+class RuleProblem:
     """A violation of a rule: the actual and the expected state of a subject, in the words of a finding."""
 
     actual: str
@@ -109,14 +109,14 @@ class Rule(Generic[S]):
     title: str
     severity: Severity
     rationale: str
-    sources: tuple[Source, ...]
+    sources: tuple[RuleSource, ...]
     remediation: str
     since: str
     subjects: Callable[[Facts], Iterable[S]]
     applies: Callable[[Facts, S], bool]
     not_applicable_reason: str
     """Reason in the finding for a stack in which the rule applies to no subject."""
-    check: Callable[[Facts, S], Iterator[Problem]]
+    check: Callable[[Facts, S], Iterator[RuleProblem]]
     parameters: Mapping[str, object] = field(default_factory=dict[str, object])
     enforcement: Mapping[str, Enforcement] = field(default_factory=lambda: ENFORCEMENT)
     waivable: bool = True
@@ -152,7 +152,7 @@ def rule(  # noqa: PLR0913 - the facts of a rule, each by its name
     title: str,
     severity: Severity,
     rationale: str,
-    sources: Sequence[Source],
+    sources: Sequence[RuleSource],
     remediation: str,
     subjects: Callable[[Facts], Iterable[S]],
     not_applicable_reason: str,
@@ -164,13 +164,13 @@ def rule(  # noqa: PLR0913 - the facts of a rule, each by its name
     reads_machine_files: bool = False,
     single: tuple[str, ...] = (),
     since: str = "0.1.0",
-) -> Callable[[Callable[[Facts, S], Iterator[Problem]]], Rule[S]]:
+) -> Callable[[Callable[[Facts, S], Iterator[RuleProblem]]], Rule[S]]:
     """Makes a check function a policy rule, as a decorator. The arguments are the fields of `Rule`.
 
     `applies`: by default, the rule applies to every subject.
     """
 
-    def make(check: Callable[[Facts, S], Iterator[Problem]]) -> Rule[S]:
+    def make(check: Callable[[Facts, S], Iterator[RuleProblem]]) -> Rule[S]:
         return Rule(
             id=id,
             title=title,

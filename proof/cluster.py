@@ -15,7 +15,7 @@ SYSTEM_NAMESPACES = ("kube-system", "calico-system", "calico-apiserver", "tigera
 
 
 @dataclass(frozen=True)
-class Node:
+class RunningNode:
     """A node of the cluster."""
 
     name: str
@@ -52,7 +52,7 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Pod:
+class RunningPod:
     """A pod that has not finished. A pod whose deletion has begun is included (`ending`)."""
 
     name: str
@@ -82,7 +82,7 @@ class Pod:
 
 
 @dataclass(frozen=True)
-class Workload:
+class RunningWorkload:
     """A Deployment, StatefulSet or DaemonSet, with its numbers of pods."""
 
     kind: str
@@ -100,7 +100,7 @@ class Workload:
 
 
 @dataclass(frozen=True)
-class Budget:
+class RunningBudget:
     """A PodDisruptionBudget with its selector, and the numbers of pods in its status."""
 
     name: str
@@ -120,7 +120,7 @@ class Budget:
         """
         return 1 <= self.expected <= self.healthy and self.allowed >= self.expected - self.desired
 
-    def selects(self, pod: Pod) -> bool:
+    def selects(self, pod: RunningPod) -> bool:
         """Whether the budget selects a pod. As in the API, an empty selector selects every pod of the namespace."""
         if pod.namespace != self.namespace:
             return False
@@ -130,16 +130,16 @@ class Budget:
 
 
 @dataclass(frozen=True)
-class Cluster:
+class ClusterState:
     """A snapshot of a cluster: nodes by name, pods, workloads and disruption budgets."""
 
-    nodes: Mapping[str, Node]
-    pods: tuple[Pod, ...]
-    workloads: tuple[Workload, ...] = ()
-    budgets: tuple[Budget, ...] = ()
-    _by_row: dict[str, list[Pod]] = field(default_factory=dict[str, list[Pod]], repr=False)
+    nodes: Mapping[str, RunningNode]
+    pods: tuple[RunningPod, ...]
+    workloads: tuple[RunningWorkload, ...] = ()
+    budgets: tuple[RunningBudget, ...] = ()
+    _by_row: dict[str, list[RunningPod]] = field(default_factory=dict[str, list[RunningPod]], repr=False)
 
-    def of_row(self, row: str) -> list[Pod]:
+    def of_row(self, row: str) -> list[RunningPod]:
         """Returns the pods of a row of the reference architecture, without pods whose deletion has begun."""
         if not self._by_row:
             for pod in self.pods:
@@ -147,34 +147,34 @@ class Cluster:
                     self._by_row.setdefault(pod.row, []).append(pod)
         return self._by_row.get(row, [])
 
-    def server_of(self, pod: Pod) -> str | None:
+    def server_of(self, pod: RunningPod) -> str | None:
         """Returns the physical host of a pod's node; None if the pod has no node or the node no label."""
         node = self.nodes.get(pod.node or "")
         return node.server if node else None
 
 
-def from_cache(cache: ObjectCache) -> Cluster:
+def from_cache(cache: ObjectCache) -> ClusterState:
     """Returns a consistent snapshot of the cluster whose objects a cache contains."""
     with cache.lock:
         return _cluster({kind: cache.all(kind) for kind in PATHS})
 
 
-def from_api(api: Api) -> Cluster:
+def from_api(api: Api) -> ClusterState:
     """Requests a snapshot of the cluster from the API server, with one list request per kind of object."""
     return _cluster({kind: api.items(path)[0] for kind, path in PATHS.items()})
 
 
-def _cluster(objects: Mapping[str, list[Object]]) -> Cluster:
+def _cluster(objects: Mapping[str, list[Object]]) -> ClusterState:
     nodes = {node.name: node for node in map(node_of, objects["nodes"])}
     pods = tuple(sorted((pod_of(each) for each in objects["pods"] if _lasts(each)), key=lambda pod: pod.name))
     workloads = tuple(workload_of(kind, each) for plural, kind in WORKLOADS.items() for each in objects[plural])
-    return Cluster(nodes, pods, workloads, tuple(budget_of(each) for each in objects["budgets"]))
+    return ClusterState(nodes, pods, workloads, tuple(budget_of(each) for each in objects["budgets"]))
 
 
-def node_of(item: Object) -> Node:
+def node_of(item: Object) -> RunningNode:
     """Returns the node that a Kubernetes object describes."""
     taints, addresses = listed(item, "spec", "taints"), listed(item, "status", "addresses")
-    return Node(
+    return RunningNode(
         name=name(item),
         labels=texts(item, "metadata", "labels"),
         taints=tuple((taint["key"], text(taint, "value"), taint["effect"]) for taint in taints),
@@ -183,13 +183,13 @@ def node_of(item: Object) -> Node:
     )
 
 
-def pod_of(item: Object) -> Pod:
+def pod_of(item: Object) -> RunningPod:
     """Returns the pod that a Kubernetes object describes."""
     kind, workload = _maker(item)
     node = at(item, "spec", "nodeName")
     scheduled = _condition(item, "PodScheduled")
     refused = scheduled.get("status") == "False" and scheduled.get("reason") == "Unschedulable"
-    return Pod(
+    return RunningPod(
         name=name(item),
         namespace=text(item, "metadata", "namespace"),
         labels=texts(item, "metadata", "labels"),
@@ -211,7 +211,7 @@ def row_of(pod: Object) -> str | None:
     return _row(*_maker(pod), mapping(pod, "metadata", "annotations"))
 
 
-def workload_of(kind: str, item: Object) -> Workload:
+def workload_of(kind: str, item: Object) -> RunningWorkload:
     """Returns the workload that a Kubernetes object of a kind such as Deployment describes."""
     status = mapping(item, "status")
     if kind == "DaemonSet":
@@ -223,7 +223,7 @@ def workload_of(kind: str, item: Object) -> Workload:
         if kind == "StatefulSet" and status.get("currentRevision") == status.get("updateRevision"):
             updated = there
     seen = number(status, "observedGeneration") >= number(item, "metadata", "generation")
-    return Workload(
+    return RunningWorkload(
         kind=kind,
         name=name(item),
         namespace=text(item, "metadata", "namespace"),
@@ -243,10 +243,10 @@ def _row(kind: str, workload: str, annotations: Object) -> str | None:
     return workload if further else annotations.get(ROW)
 
 
-def budget_of(item: Object) -> Budget:
+def budget_of(item: Object) -> RunningBudget:
     """Returns the disruption budget that a PodDisruptionBudget object describes."""
     expressions = listed(item, "spec", "selector", "matchExpressions")
-    return Budget(
+    return RunningBudget(
         name=name(item),
         namespace=text(item, "metadata", "namespace"),
         labels=texts(item, "spec", "selector", "matchLabels"),

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from cluster.api import STRATEGIC
-from proof.cluster import Pod
+from proof.cluster import RunningPod
 from proof.simulation import Progress, SimulatedCluster
-from proof.violations import Finding
+from proof.violations import Violation
 
 TOO_MANY = 429
 """HTTP status of the API server's response if a disruption budget rejects an eviction."""
@@ -33,10 +33,10 @@ class Drain:
     """Rows of the quorums for which the API server rejected the eviction of a second member."""
 
 
-def drain_each(simulated: SimulatedCluster, say: Progress) -> tuple[list[Drain], list[Finding]]:
+def drain_each(simulated: SimulatedCluster, say: Progress) -> tuple[list[Drain], list[Violation]]:
     """Drains every node of the cluster, one after the other. Returns the results and the findings."""
     drains: list[Drain] = []
-    findings: list[Finding] = []
+    findings: list[Violation] = []
     names = sorted(simulated.cluster().nodes)
     for number, node in enumerate(names, start=1):
         say(f"drain {number} of {len(names)}: {node}")
@@ -46,16 +46,16 @@ def drain_each(simulated: SimulatedCluster, say: Progress) -> tuple[list[Drain],
     return drains, findings
 
 
-def drain(simulated: SimulatedCluster, node: str) -> tuple[Drain, list[Finding]]:
+def drain(simulated: SimulatedCluster, node: str) -> tuple[Drain, list[Violation]]:
     """Cordons a node, evicts all its pods except those of DaemonSets, and uncordons the node."""
     pods = [pod for pod in simulated.pods_on([node]) if pod.kind != "DaemonSet"]
     _cordon(simulated, node, closed=True)
-    findings: list[Finding] = []
+    findings: list[Violation] = []
     for pod in pods:
         status, message = _evict_patiently(simulated, pod)
         if status >= 300:
             findings.append(
-                Finding("drain-goes-on", pod.title, f"{pod.name} cannot be evicted from {node}: {status} {message}")
+                Violation("drain-goes-on", pod.title, f"{pod.name} cannot be evicted from {node}: {status} {message}")
             )
     refused: tuple[str, ...] = ()
     if pods:
@@ -67,19 +67,23 @@ def drain(simulated: SimulatedCluster, node: str) -> tuple[Drain, list[Finding]]
     if pods and not simulated.wait(simulated.is_ready, timeout=120):
         waiting = [pod for pod in simulated.cluster().pods if not pod.ready]
         findings += [
-            Finding("mends-itself", pod.title, f"{pod.name} did not recover after {node} was uncordoned: {pod.refusal}")
+            Violation(
+                "mends-itself", pod.title, f"{pod.name} did not recover after {node} was uncordoned: {pod.refusal}"
+            )
             for pod in waiting
         ]
     return Drain(node, len(pods), refused), findings
 
 
-def _try_second_members(simulated: SimulatedCluster, evicted: Sequence[Pod]) -> tuple[tuple[str, ...], list[Finding]]:
+def _try_second_members(
+    simulated: SimulatedCluster, evicted: Sequence[RunningPod]
+) -> tuple[tuple[str, ...], list[Violation]]:
     """Tries to evict a second member of each three-member quorum whose evicted member has not started on another node.
 
     Returns the rows for which the API server rejected the eviction, and findings for the others.
     """
     refused: list[str] = []
-    findings: list[Finding] = []
+    findings: list[Violation] = []
     for expected in simulated.state.rows:
         if not expected.quorum or expected.instances != 3 or all(pod.row != expected.name for pod in evicted):
             continue
@@ -91,11 +95,11 @@ def _try_second_members(simulated: SimulatedCluster, evicted: Sequence[Pod]) -> 
             refused.append(expected.name)
         else:
             text = f"the eviction of a second member, {left[0].name}, returned {status} {message}; expected {TOO_MANY}"
-            findings.append(Finding("second-eviction-refused", left[0].title, text))
+            findings.append(Violation("second-eviction-refused", left[0].title, text))
     return tuple(refused), findings
 
 
-def _evict_patiently(simulated: SimulatedCluster, pod: Pod) -> tuple[int, str]:
+def _evict_patiently(simulated: SimulatedCluster, pod: RunningPod) -> tuple[int, str]:
     deadline = time.monotonic() + PATIENCE
     status, message = _evict(simulated, pod)
     while status == TOO_MANY and time.monotonic() < deadline:
@@ -105,7 +109,7 @@ def _evict_patiently(simulated: SimulatedCluster, pod: Pod) -> tuple[int, str]:
     return status, message
 
 
-def _evict(simulated: SimulatedCluster, pod: Pod) -> tuple[int, str]:
+def _evict(simulated: SimulatedCluster, pod: RunningPod) -> tuple[int, str]:
     body = {
         "apiVersion": "policy/v1",
         "kind": "Eviction",
@@ -120,7 +124,7 @@ def _cordon(simulated: SimulatedCluster, node: str, *, closed: bool) -> None:
     simulated.api.ask("PATCH", f"/api/v1/nodes/{node}", change, content=STRATEGIC)
 
 
-def _settled(simulated: SimulatedCluster, evicted: Sequence[Pod], rows: Sequence[str]) -> bool:
+def _settled(simulated: SimulatedCluster, evicted: Sequence[RunningPod], rows: Sequence[str]) -> bool:
     """Whether the evicted pods are gone, and their replacements are ready or reported as unschedulable."""
     there = list(simulated.pods_of(rows))
     gone = {(pod.name, pod.node) for pod in evicted}
@@ -130,7 +134,7 @@ def _settled(simulated: SimulatedCluster, evicted: Sequence[Pod], rows: Sequence
     return len(there) >= wanted and all(pod.ready or pod.refusal for pod in there) and all(_counted(simulated, there))
 
 
-def _counted(simulated: SimulatedCluster, pods: Sequence[Pod]) -> Iterator[bool]:
+def _counted(simulated: SimulatedCluster, pods: Sequence[RunningPod]) -> Iterator[bool]:
     """Yields for each disruption budget of `pods` whether its status counts the pods that are down.
 
     The status lags behind the pods.

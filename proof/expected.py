@@ -25,7 +25,7 @@ from blueprint.stackfile.settings import Override, Settings
 from blueprint.topology import ByRow, by_row, place, read_topology
 from blueprint.topology_databases import of_topology, with_databases
 from contract import COMPUTE_POOL, CONTROLLER_POOL, ETCD_ROLE, MASTER_POOL, MONITORING_POOL, STORAGE_POOL
-from proof.cluster import Node
+from proof.cluster import RunningNode
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class ExpectedRow:
         """Number of members that may fail at once; 0 for a quorum of one or two, and for a row that is not a quorum."""
         return failures_tolerated(self.instances or 0) if self.quorum else 0
 
-    def may_use(self, node: Node) -> bool:
+    def may_use(self, node: RunningNode) -> bool:
         """Whether the row's pods may run on a node."""
         return node.pool in self.pools if self.nodes is None else node.name in self.nodes
 

@@ -19,10 +19,10 @@ from blueprint.plan.quorum_limits import majority
 from cluster.api import STRATEGIC, ApiError
 from cluster.objects import listed
 from proof import simulated_nodes
-from proof.cluster import Node, Pod
+from proof.cluster import RunningNode, RunningPod
 from proof.expected import ExpectedRow, failures_tolerated
 from proof.simulation import Progress, SimulatedCluster
-from proof.violations import Finding
+from proof.violations import Violation
 
 FAILED = "quorate.io/lost"
 """Annotation of a node that stops its simulated kubelet."""
@@ -52,7 +52,7 @@ class QuorumLoss:
 
 
 @dataclass(frozen=True)
-class Loss:
+class TriedLoss:
     """The effect of the failure of one server or of a pair of servers."""
 
     servers: tuple[str, ...]
@@ -68,10 +68,10 @@ class Loss:
     """Whether no node was left, because the stack runs only on these servers."""
 
 
-def fail_each_server(simulated: SimulatedCluster, say: Progress) -> tuple[list[Loss], list[Finding]]:
+def fail_each_server(simulated: SimulatedCluster, say: Progress) -> tuple[list[TriedLoss], list[Violation]]:
     """Fails every physical host in turn, then every pair of hosts that can hold two members of a large row."""
-    losses: list[Loss] = []
-    findings: list[Finding] = []
+    losses: list[TriedLoss] = []
+    findings: list[Violation] = []
     servers = servers_of(simulated)
     for number, server in enumerate(servers, start=1):
         say(f"failing server {number} of {len(servers)}: {server}")
@@ -96,7 +96,7 @@ def servers_of(simulated: SimulatedCluster) -> list[str]:
     return sorted(etcd | {node.server for node in simulated.cluster().nodes.values() if node.server})
 
 
-def fail_servers(simulated: SimulatedCluster, servers: tuple[str, ...]) -> tuple[Loss, list[Finding]]:
+def fail_servers(simulated: SimulatedCluster, servers: tuple[str, ...]) -> tuple[TriedLoss, list[Violation]]:
     """Fails servers at the same time, records the effect, and restores the servers. Returns the effect and findings."""
     before = simulated.cluster_nodes()
     nodes = tuple(sorted(node.name for node in before if node.server in servers))
@@ -109,7 +109,9 @@ def fail_servers(simulated: SimulatedCluster, servers: tuple[str, ...]) -> tuple
     if len(servers) == 1:
         quorums += tuple(_etcd(simulated.state.etcd, before, servers))
     findings = [
-        Finding("quorum-survives", each.row, f"{each.left} of {each.members} members are left without {_all(servers)}")
+        Violation(
+            "quorum-survives", each.row, f"{each.left} of {each.members} members are left without {_all(servers)}"
+        )
         for each in quorums
         if each.must_hold and not each.holds
     ]
@@ -124,10 +126,10 @@ def fail_servers(simulated: SimulatedCluster, servers: tuple[str, ...]) -> tuple
     below = tuple(_below(simulated, counted))
     everything = len(nodes) == len(before)
     findings += _restore(simulated, nodes, wait_ready=bool(counted))
-    return Loss(servers, nodes, len(lost), quorums, below, tuple(elsewhere), everything), findings
+    return TriedLoss(servers, nodes, len(lost), quorums, below, tuple(elsewhere), everything), findings
 
 
-def _remove(simulated: SimulatedCluster, nodes: Sequence[str], pods: Sequence[Pod]) -> None:
+def _remove(simulated: SimulatedCluster, nodes: Sequence[str], pods: Sequence[RunningPod]) -> None:
     silent = {"metadata": {"annotations": {FAILED: "true"}}}
     unknown = {"status": {"conditions": [{"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown"}]}}
     for node in nodes:
@@ -155,7 +157,9 @@ def _is_unreachable(simulated: SimulatedCluster, node: str) -> bool:
     return item is None or any(taint["key"].endswith("/unreachable") for taint in listed(item, "spec", "taints"))
 
 
-def _quorums(rows: Sequence[ExpectedRow], remaining: Sequence[Pod], servers: Sequence[str]) -> Iterator[QuorumLoss]:
+def _quorums(
+    rows: Sequence[ExpectedRow], remaining: Sequence[RunningPod], servers: Sequence[str]
+) -> Iterator[QuorumLoss]:
     """Yields the quorums that lost a member.
 
     For a pair of servers, yields only rows that must survive the loss of both.
@@ -179,7 +183,7 @@ def _must_hold(expected: ExpectedRow, servers: int) -> bool:
     return (expected.instances or 0) >= PAIRED
 
 
-def _etcd(members: Mapping[str, str], nodes: Sequence[Node], servers: Sequence[str]) -> Iterator[QuorumLoss]:
+def _etcd(members: Mapping[str, str], nodes: Sequence[RunningNode], servers: Sequence[str]) -> Iterator[QuorumLoss]:
     """Yields the loss of etcd members if a machine with a member failed.
 
     Machines are counted instead of members, because etcd's members are not pods in the simulated cluster. `members`:
@@ -198,12 +202,12 @@ def _recovered(simulated: SimulatedCluster, rows: Sequence[str]) -> bool:
     return len(pods) >= wanted and all(pod.ready or pod.refusal for pod in pods)
 
 
-def _undecided(simulated: SimulatedCluster, rows: Sequence[str], servers: Sequence[str]) -> list[Finding]:
+def _undecided(simulated: SimulatedCluster, rows: Sequence[str], servers: Sequence[str]) -> list[Violation]:
     """Returns a finding for each pod that is neither ready nor reported as unschedulable."""
     stuck = [pod for pod in simulated.pods_of(rows) if not pod.ready and not pod.refusal]
     where = f"without {_all(servers)}"
     return [
-        Finding("mends-itself", pod.title, f"{pod.name} on {pod.node or 'no node'} does not become ready {where}")
+        Violation("mends-itself", pod.title, f"{pod.name} on {pod.node or 'no node'} does not become ready {where}")
         for pod in stuck
     ]
 
@@ -215,7 +219,7 @@ def _below(simulated: SimulatedCluster, rows: Sequence[ExpectedRow]) -> Iterator
             yield expected.name, ready, expected.instances
 
 
-def _restore(simulated: SimulatedCluster, nodes: Sequence[str], *, wait_ready: bool) -> list[Finding]:
+def _restore(simulated: SimulatedCluster, nodes: Sequence[str], *, wait_ready: bool) -> list[Violation]:
     """Registers the nodes again, and with `wait_ready` waits until the cluster is ready.
 
     If only DaemonSets lost pods, `wait_ready` is false: their pods may start while the next server fails.
@@ -225,7 +229,7 @@ def _restore(simulated: SimulatedCluster, nodes: Sequence[str], *, wait_ready: b
     if wait_ready and not simulated.wait(simulated.is_ready, timeout=120):
         waiting = [pod for pod in simulated.cluster().pods if not pod.ready]
         wrong += [
-            Finding(
+            Violation(
                 "mends-itself", pod.title, f"{pod.name} did not recover after {_all(nodes)} returned: {pod.refusal}"
             )
             for pod in waiting

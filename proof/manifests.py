@@ -14,7 +14,7 @@ from pathlib import Path
 from cluster.api import Api
 from cluster.objects import Object, listed
 from files import yaml_reader
-from proof.violations import Finding
+from proof.violations import Violation
 
 FOLDERS = ("manifests/0-crd", "secrets/manifests/0-crd", "manifests/1-manifest", "secrets/manifests/1-manifest")
 """Folders with manifests, in the order in which the Kubernetes provider applies them."""
@@ -48,12 +48,12 @@ def read_manifests(tree: Path) -> list[Object]:
     return sorted(found, key=_rank)
 
 
-def apply_all(api: Api, objects: Sequence[Object]) -> list[Finding]:
+def apply_all(api: Api, objects: Sequence[Object]) -> list[Violation]:
     """Creates objects in the cluster, kind by kind. Returns the API server's errors and warnings as findings."""
     paths: dict[str, str] = {}
-    findings: list[Finding] = []
+    findings: list[Violation] = []
 
-    def create(item: Object) -> list[Finding]:
+    def create(item: Object) -> list[Violation]:
         return _create(api, paths, item)
 
     with ThreadPoolExecutor(6) as pool:
@@ -72,16 +72,16 @@ def title(item: Object) -> str:
     return f"{item['kind']} {item['metadata']['name']}"
 
 
-def _create(api: Api, paths: dict[str, str], item: Object) -> list[Finding]:
+def _create(api: Api, paths: dict[str, str], item: Object) -> list[Violation]:
     path = paths.get(_kind(item))
     if path is None:
-        return [Finding("manifests-accepted", title(item), f"the API server does not serve {_kind(item)}")]
+        return [Violation("manifests-accepted", title(item), f"the API server does not serve {_kind(item)}")]
     path = path.replace("{namespace}", str(item["metadata"].get("namespace", "default")))
     reply = api.call("POST", path, item, query={"fieldValidation": "Strict"})
-    findings = [Finding("manifests-without-warning", title(item), warning) for warning in reply.warnings]
+    findings = [Violation("manifests-without-warning", title(item), warning) for warning in reply.warnings]
     if reply.status >= 300:
         message = f"{reply.status} {reply.body.get('reason', '')}: {reply.body.get('message', '')}"
-        findings.append(Finding("manifests-accepted", title(item), message))
+        findings.append(Violation("manifests-accepted", title(item), message))
     return findings
 
 

@@ -22,7 +22,7 @@ _LIBC = ctypes.CDLL(None)
 
 
 @dataclass
-class Process:
+class ChildProcess:
     """A child process with its name and its log file."""
 
     name: str
@@ -45,9 +45,9 @@ class Processes:
     """Programs that run in one directory and are stopped together, in reverse order of their start."""
 
     directory: Path
-    running: list[Process] = field(default_factory=list[Process])
+    running: list[ChildProcess] = field(default_factory=list[ChildProcess])
 
-    def start(self, name: str, command: Sequence[str | Path]) -> Process:
+    def start(self, name: str, command: Sequence[str | Path]) -> ChildProcess:
         """Starts a program in the directory and writes the program's output to `<name>.log`."""
         log = self.directory / f"{name}.log"
         with log.open("wb") as output:
@@ -60,12 +60,12 @@ class Processes:
                 start_new_session=True,
                 preexec_fn=_die_with_parent if sys.platform == "linux" else None,  # noqa: PLW1509 - one call into a loaded library
             )
-        process = Process(name, log, child)
+        process = ChildProcess(name, log, child)
         self.running.append(process)
         return process
 
     @property
-    def ended(self) -> Process | None:
+    def ended(self) -> ChildProcess | None:
         """The first started program that has exited; None if all programs are running."""
         return next((process for process in self.running if process.has_ended), None)
 

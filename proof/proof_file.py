@@ -9,7 +9,7 @@ from typing import Any
 from files import atomic
 from proof.checks import dedicated_pools
 from proof.expected import ExpectedRow
-from proof.prove import TRIALS, Proof
+from proof.prove import TRIALS, StackProof
 
 VERSION = 1
 """Version of proof.json, incremented if readers of the previous version would misread the document."""
@@ -17,7 +17,7 @@ VERSION = 1
 Document = dict[str, Any]
 
 
-def document(proof: Proof, kubernetes: str) -> Document:
+def document(proof: StackProof, kubernetes: str) -> Document:
     """Returns the content of proof.json for a proof, in a stable order. `kubernetes`: version of the control plane."""
     cluster, state = proof.cluster, proof.state
     pools = dedicated_pools(state, cluster)
@@ -82,7 +82,7 @@ def to_json(document: Document) -> str:
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
-def _row(proof: Proof, expected: ExpectedRow, dedicated: int) -> Document:
+def _row(proof: StackProof, expected: ExpectedRow, dedicated: int) -> Document:
     pods = proof.cluster.of_row(expected.name)
     everywhere = sum(map(expected.may_use, proof.cluster.nodes.values()))
     return {
@@ -99,7 +99,7 @@ def _row(proof: Proof, expected: ExpectedRow, dedicated: int) -> Document:
     }
 
 
-def _loss(proof: Proof, index: int) -> Document:
+def _loss(proof: StackProof, index: int) -> Document:
     loss = proof.losses[index]
     return {
         "servers": list(loss.servers),

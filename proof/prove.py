@@ -10,29 +10,29 @@ from pathlib import Path
 from blueprint.stackfile.settings import Settings
 from proof import drains, faults, rollouts, scaling
 from proof.checks import check_cluster
-from proof.cluster import Cluster
+from proof.cluster import ClusterState
 from proof.drains import Drain
 from proof.expected import ExpectedState, expected_state
-from proof.faults import Loss
+from proof.faults import TriedLoss
 from proof.rollouts import Rollout
 from proof.scaling import ScalingTrial
 from proof.simulation import Progress, Rendered, SimulatedCluster, simulated_cluster
-from proof.violations import Finding
+from proof.violations import Violation
 
 TRIALS = ("faults", "rollouts", "drains", "scaling")
 
 
 @dataclass
-class Proof:
+class StackProof:
     """The result of proving one stack: the findings, and the measurements of each trial."""
 
     stack: str
     state: ExpectedState
-    cluster: Cluster
+    cluster: ClusterState
     """The cluster before the trials, from which the report takes its numbers of nodes, pods and instances."""
     objects: int
-    findings: list[Finding] = field(default_factory=list[Finding])
-    losses: list[Loss] = field(default_factory=list[Loss])
+    findings: list[Violation] = field(default_factory=list[Violation])
+    losses: list[TriedLoss] = field(default_factory=list[TriedLoss])
     rollouts: list[Rollout] = field(default_factory=list[Rollout])
     drains: list[Drain] = field(default_factory=list[Drain])
     scaling_trials: list[ScalingTrial] = field(default_factory=list[ScalingTrial])
@@ -49,7 +49,7 @@ class Proof:
 
 
 @dataclass(frozen=True)
-class Subject:
+class ProvedStack:
     """A stack to prove: its name, the settings of its stack file, and its rendered tree."""
 
     stack: str
@@ -57,7 +57,7 @@ class Subject:
     rendered: Rendered
 
 
-def prove(subject: Subject, binaries: Path, say: Progress, trials: Collection[str] = TRIALS) -> Proof:
+def prove(subject: ProvedStack, binaries: Path, say: Progress, trials: Collection[str] = TRIALS) -> StackProof:
     """Proves one stack: runs the checks and then the trials.
 
     If the first checks fail, the trials are skipped, because they would repeat the findings. `binaries`: directory with
@@ -68,7 +68,7 @@ def prove(subject: Subject, binaries: Path, say: Progress, trials: Collection[st
     with simulated_cluster(
         subject.rendered, state, binaries, say, str(subject.settings.networks.services)
     ) as simulated:
-        proof = Proof(
+        proof = StackProof(
             subject.stack, state, simulated.cluster(), len(subject.rendered.objects), list(simulated.findings)
         )
         proof.findings += check_cluster(state, proof.cluster)
@@ -84,7 +84,7 @@ def prove(subject: Subject, binaries: Path, say: Progress, trials: Collection[st
     return proof
 
 
-def _try(proof: Proof, simulated: SimulatedCluster, settings: Settings, trial: str, say: Progress) -> None:
+def _try(proof: StackProof, simulated: SimulatedCluster, settings: Settings, trial: str, say: Progress) -> None:
     if trial == "faults":
         proof.losses, findings = faults.fail_each_server(simulated, say)
     elif trial == "rollouts":
@@ -96,14 +96,14 @@ def _try(proof: Proof, simulated: SimulatedCluster, settings: Settings, trial: s
     proof.findings += findings
 
 
-def _check_again(proof: Proof, simulated: SimulatedCluster, trial: str) -> None:
+def _check_again(proof: StackProof, simulated: SimulatedCluster, trial: str) -> None:
     """Repeats the checks after a trial. Findings mean that the cluster has not fully recovered from the trial."""
     simulated.wait_ready()
     for finding in check_cluster(proof.state, simulated.cluster()):
-        proof.findings.append(Finding(finding.check, finding.subject, f"after {trial}: {finding.message}"))
+        proof.findings.append(Violation(finding.check, finding.subject, f"after {trial}: {finding.message}"))
 
 
-def _timed(proof: Proof, what: str, work: Callable[[], None]) -> None:
+def _timed(proof: StackProof, what: str, work: Callable[[], None]) -> None:
     started = time.monotonic()
     work()
     proof.seconds[what] = time.monotonic() - started

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from cluster.api import STRATEGIC
 from cluster.cache import PATHS, WORKLOADS
 from cluster.objects import Object, listed, name
-from proof.cluster import Pod, Workload, pod_of
+from proof.cluster import RunningPod, RunningWorkload, pod_of
 from proof.simulation import Progress, SimulatedCluster
-from proof.violations import Finding
+from proof.violations import Violation
 
 ENDS_WITHIN = 600
 STUCK = 60.0
@@ -35,7 +35,7 @@ class Rollout:
 class Watchman:
     """Observes a workload's pods during a rollout, and records the largest number that were down at the same time."""
 
-    workload: Workload
+    workload: RunningWorkload
     up: set[str] = field(default_factory=set[str])
     most_down: int = 0
 
@@ -50,13 +50,13 @@ class Watchman:
         self.most_down = max(self.most_down, self.workload.wanted - len(self.up))
 
 
-def roll_each(simulated: SimulatedCluster, say: Progress) -> tuple[list[Rollout], list[Finding]]:
+def roll_each(simulated: SimulatedCluster, say: Progress) -> tuple[list[Rollout], list[Violation]]:
     """Rolls out a new image of every workload in turn. Returns the results and the findings.
 
     DaemonSets, which take longest, roll out in parallel with the others.
     """
     rollouts: list[Rollout] = []
-    findings: list[Finding] = []
+    findings: list[Violation] = []
     workloads = sorted(simulated.workloads(), key=lambda workload: (workload.kind != "DaemonSet", workload.name))
     daemons = [workload for workload in workloads if workload.kind == "DaemonSet"]
     others = [workload for workload in workloads if workload.kind != "DaemonSet"]
@@ -76,7 +76,7 @@ def roll_each(simulated: SimulatedCluster, say: Progress) -> tuple[list[Rollout]
     return rollouts, findings
 
 
-def roll(simulated: SimulatedCluster, workload: Workload) -> tuple[Rollout, list[Finding]]:
+def roll(simulated: SimulatedCluster, workload: RunningWorkload) -> tuple[Rollout, list[Violation]]:
     """Rolls out a new image of one workload.
 
     A stuck rollout is reverted, so that the next one finds a ready cluster.
@@ -87,19 +87,19 @@ def roll(simulated: SimulatedCluster, workload: Workload) -> tuple[Rollout, list
     with simulated.cache.observed(watchman):
         _change_image(simulated, workload, back=False)
         ended = simulated.wait(lambda: _is_done(simulated, workload), timeout=ENDS_WITHIN, quiet=STUCK)
-    findings: list[Finding] = []
+    findings: list[Violation] = []
     if not ended:
         findings.append(_stuck(simulated, workload))
         _change_image(simulated, workload, back=True)
         simulated.wait_ready()
     if expected and expected.quorum and watchman.most_down > 1:
         message = f"{watchman.most_down} of {workload.wanted} members were down at the same time"
-        findings.append(Finding("rollout-one-at-a-time", workload.title, message))
+        findings.append(Violation("rollout-one-at-a-time", workload.title, message))
     seconds = time.monotonic() - started
     return Rollout(workload.title, workload.row, workload.wanted, watchman.most_down, seconds, ended), findings
 
 
-def _change_image(simulated: SimulatedCluster, workload: Workload, *, back: bool) -> None:
+def _change_image(simulated: SimulatedCluster, workload: RunningWorkload, *, back: bool) -> None:
     plural = next(plural for plural, kind in WORKLOADS.items() if kind == workload.kind)
     item = simulated.cache.get(plural, workload.name, workload.namespace) or {}
     first = listed(item, "spec", "template", "spec", "containers")[0]
@@ -110,7 +110,7 @@ def _change_image(simulated: SimulatedCluster, workload: Workload, *, back: bool
     _await_seen(simulated, plural, workload, int(changed["metadata"]["generation"]))
 
 
-def _await_seen(simulated: SimulatedCluster, plural: str, workload: Workload, generation: int) -> None:
+def _await_seen(simulated: SimulatedCluster, plural: str, workload: RunningWorkload, generation: int) -> None:
     """Waits until the cache has the workload's new generation, so that an old status does not count as finished."""
 
     def seen() -> bool:
@@ -120,17 +120,17 @@ def _await_seen(simulated: SimulatedCluster, plural: str, workload: Workload, ge
     simulated.wait(seen, timeout=30)
 
 
-def _is_done(simulated: SimulatedCluster, workload: Workload) -> bool:
+def _is_done(simulated: SimulatedCluster, workload: RunningWorkload) -> bool:
     return any(
         each.settled for each in simulated.workloads() if (each.kind, each.name) == (workload.kind, workload.name)
     )
 
 
-def _pods(simulated: SimulatedCluster, workload: Workload) -> list[Pod]:
+def _pods(simulated: SimulatedCluster, workload: RunningWorkload) -> list[RunningPod]:
     return simulated.pods_made_by(workload)
 
 
-def _stuck(simulated: SimulatedCluster, workload: Workload) -> Finding:
+def _stuck(simulated: SimulatedCluster, workload: RunningWorkload) -> Violation:
     waiting = [pod for pod in _pods(simulated, workload) if not pod.ready]
     why = waiting[0].refusal if waiting else None
-    return Finding("rollout-ends", workload.title, f"its rollout is stuck: {why or 'no pod is Pending'}")
+    return Violation("rollout-ends", workload.title, f"its rollout is stuck: {why or 'no pod is Pending'}")

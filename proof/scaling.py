@@ -15,10 +15,10 @@ from blueprint.stackfile.settings import Override, Settings
 from cluster.api import MERGE
 from cluster.cache import PATHS, WORKLOADS
 from cluster.objects import name
-from proof.cluster import Workload
+from proof.cluster import RunningWorkload
 from proof.expected import ExpectedRow
 from proof.simulation import Progress, SimulatedCluster
-from proof.violations import Finding
+from proof.violations import Violation
 
 
 @dataclass(frozen=True)
@@ -37,10 +37,10 @@ class ScalingTrial:
 
 def run_scaling_trials(
     simulated: SimulatedCluster, settings: Settings, say: Progress
-) -> tuple[list[ScalingTrial], list[Finding]]:
+) -> tuple[list[ScalingTrial], list[Violation]]:
     """Scales every row with a fixed number of instances to one more than fits; a quorum to the next odd number."""
     found: list[ScalingTrial] = []
-    findings: list[Finding] = []
+    findings: list[Violation] = []
     workloads = {workload.row: workload for workload in simulated.workloads()}
     rows = [row for row in simulated.state.rows if row.instances is not None and row.name in workloads]
     for number, expected in enumerate(rows, start=1):
@@ -52,8 +52,8 @@ def run_scaling_trials(
 
 
 def run_scaling_trial(
-    simulated: SimulatedCluster, settings: Settings, expected: ExpectedRow, workload: Workload
-) -> tuple[ScalingTrial, list[Finding]]:
+    simulated: SimulatedCluster, settings: Settings, expected: ExpectedRow, workload: RunningWorkload
+) -> tuple[ScalingTrial, list[Violation]]:
     """Requests more instances of one row than fit, from the planner and from the scheduler.
 
     Returns result and findings.
@@ -62,13 +62,13 @@ def run_scaling_trial(
     asked = eligible + 1 + (expected.quorum and eligible % 2)
     error = plan_error(settings, expected.service, asked)
     pending = _scale_and_count(simulated, workload, asked)
-    findings: list[Finding] = []
+    findings: list[Violation] = []
     if not error:
         message = f"the plan accepts {asked} instances on {eligible} eligible nodes; expected an error"
-        findings.append(Finding("plan-refuses", workload.title, message))
+        findings.append(Violation("plan-refuses", workload.title, message))
     if pending < asked - eligible:
         message = f"{asked} instances on {eligible} nodes: {pending} pods are Pending, expected {asked - eligible}"
-        findings.append(Finding("scheduler-agrees", workload.title, message))
+        findings.append(Violation("scheduler-agrees", workload.title, message))
     return ScalingTrial(expected.name, asked, eligible, error, pending), findings
 
 
@@ -88,7 +88,7 @@ def _eligible(simulated: SimulatedCluster, expected: ExpectedRow) -> int:
     return len({node.server for node in nodes} if expected.quorum else nodes)
 
 
-def _scale_and_count(simulated: SimulatedCluster, workload: Workload, replicas: int) -> int:
+def _scale_and_count(simulated: SimulatedCluster, workload: RunningWorkload, replicas: int) -> int:
     """Scales a workload up to `replicas`, counts the pods without a node, and scales the workload down again."""
     rows = [workload.row or ""]
     _scale(simulated, workload, replicas)
@@ -105,13 +105,13 @@ def _all_answered(simulated: SimulatedCluster, rows: list[str], replicas: int) -
     return len(pods) >= replicas and all(pod.ready or pod.refusal for pod in pods)
 
 
-def _scale(simulated: SimulatedCluster, workload: Workload, replicas: int) -> None:
+def _scale(simulated: SimulatedCluster, workload: RunningWorkload, replicas: int) -> None:
     plural = next(plural for plural, kind in WORKLOADS.items() if kind == workload.kind)
     path = PATHS[plural].replace(plural, f"namespaces/{workload.namespace}/{plural}/{workload.name}/scale")
     simulated.api.ask("PATCH", path, {"spec": {"replicas": replicas}}, content=MERGE)
 
 
-def _remove_claims(simulated: SimulatedCluster, workload: Workload) -> None:
+def _remove_claims(simulated: SimulatedCluster, workload: RunningWorkload) -> None:
     """Deletes the volume claims of removed replicas, which a StatefulSet keeps and which would occupy volumes."""
     if workload.kind != "StatefulSet":
         return

@@ -17,7 +17,7 @@ from cluster.api import STRATEGIC, Api, ApiError, Unreachable, error_of
 from cluster.objects import Object, listed, texts
 from files import yaml_reader
 from formats.kubernetes_quantity import parse
-from proof.violations import Finding
+from proof.violations import Violation
 
 NODE = "root/etc/quorate/node.yaml"
 KUBEADM = "root/etc/kubernetes/kubeadm.yaml"
@@ -39,7 +39,7 @@ _PLATFORM = {
 
 
 @dataclass(frozen=True)
-class Machine:
+class SimulatedMachine:
     """A machine as its rendered files describe it."""
 
     name: str
@@ -68,13 +68,13 @@ class Machine:
         }
 
 
-def read_machines(directory: Path) -> tuple[list[Machine], list[Finding]]:
+def read_machines(directory: Path) -> tuple[list[SimulatedMachine], list[Violation]]:
     """Reads the machines of a rendered tree.
 
     Returns the machines, and findings for files that contradict each other.
     """
-    machines: list[Machine] = []
-    findings: list[Finding] = []
+    machines: list[SimulatedMachine] = []
+    findings: list[Violation] = []
     for place in sorted(path for path in directory.iterdir() if path.is_dir() and not path.name.startswith(".")):
         if (place / NODE).exists():
             machine, wrong = _read(place)
@@ -83,7 +83,7 @@ def read_machines(directory: Path) -> tuple[list[Machine], list[Finding]]:
     return machines, findings
 
 
-def _read(place: Path) -> tuple[Machine, list[Finding]]:
+def _read(place: Path) -> tuple[SimulatedMachine, list[Violation]]:
     facts = next(_documents(place / NODE))
     registers = _kubeadm(place)
     join = cast("Object", registers.get("nodeRegistration") or {})
@@ -94,7 +94,7 @@ def _read(place: Path) -> tuple[Machine, list[Finding]]:
     labels = {key: value for key, _, value in pairs}
     taints = cast("list[dict[str, str]]", join.get("taints") or [])
     findings = [
-        Finding("node-files-agree", f"node {place.name}", f"{what} of {file} differ from node.yaml")
+        Violation("node-files-agree", f"node {place.name}", f"{what} of {file} differ from node.yaml")
         for what, file, one, other in (
             ("labels", "kubeadm's configuration", labels, facts["labels"]),
             ("taints", "kubeadm's configuration", taints, facts["taints"]),
@@ -106,7 +106,7 @@ def _read(place: Path) -> tuple[Machine, list[Finding]]:
     allocatable = _allocatable(capacity, kubelet)
     is_master = registers.get("kind") == "InitConfiguration" or "controlPlane" in registers
     name, address = join.get("name", facts["name"]), arguments.get("node-ip", facts["address"])
-    return Machine(name, address, capacity, allocatable, labels, taints, is_master), findings
+    return SimulatedMachine(name, address, capacity, allocatable, labels, taints, is_master), findings
 
 
 def _kubeadm(place: Path) -> Object:
@@ -142,7 +142,7 @@ def _kibi(quantity: str) -> int:
     return int(parse(quantity) / 1024)
 
 
-def register(api: Api, machine: Machine) -> None:
+def register(api: Api, machine: SimulatedMachine) -> None:
     """Registers a node as its kubelet does, and labels a master as kubeadm does. Raises ApiError or Unreachable."""
     identity = {"Impersonate-User": f"system:node:{machine.name}", "Impersonate-Group": "system:nodes"}
     reply = api.call("POST", "/api/v1/nodes", machine.node(), headers=identity)
@@ -153,14 +153,14 @@ def register(api: Api, machine: Machine) -> None:
         api.ask("PATCH", f"/api/v1/nodes/{machine.name}", labels, content=STRATEGIC)
 
 
-def register_all(api: Api, machines: Iterable[Machine]) -> list[Finding]:
+def register_all(api: Api, machines: Iterable[SimulatedMachine]) -> list[Violation]:
     """Registers the nodes of machines. Returns a finding for each node that the API server rejects."""
 
-    def one(machine: Machine) -> Finding | None:
+    def one(machine: SimulatedMachine) -> Violation | None:
         try:
             register(api, machine)
         except (ApiError, Unreachable) as error:
-            return Finding("node-registers", f"node {machine.name}", str(error))
+            return Violation("node-registers", f"node {machine.name}", str(error))
         return None
 
     with ThreadPoolExecutor(8) as pool:

@@ -18,10 +18,10 @@ from cluster.objects import Object, at, number, text
 from proof import manifests
 from proof import simulated_nodes as machine_files
 from proof.cluster import (
-    Cluster,
-    Node,
-    Pod,
-    Workload,
+    ClusterState,
+    RunningNode,
+    RunningPod,
+    RunningWorkload,
     budget_of,
     from_cache,
     node_of,
@@ -31,9 +31,9 @@ from proof.cluster import (
 )
 from proof.control_plane import ControlPlane, control_plane
 from proof.expected import ExpectedRow, ExpectedState
-from proof.simulated_nodes import Machine
+from proof.simulated_nodes import SimulatedMachine
 from proof.termination import terminate_pods
-from proof.violations import Finding
+from proof.violations import Violation
 
 RESYNC = "quorate.io/resync"
 SETTLE = 600
@@ -45,9 +45,9 @@ QUIET = 60.0
 class Rendered:
     """A rendered stack: its machines, its Kubernetes objects, and the findings from reading them."""
 
-    machines: tuple[Machine, ...]
+    machines: tuple[SimulatedMachine, ...]
     objects: tuple[Object, ...]
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[Violation, ...] = ()
 
 
 @dataclass
@@ -58,7 +58,7 @@ class SimulatedCluster:
     rendered: Rendered
     plane: ControlPlane
     cache: ObjectCache
-    findings: list[Finding] = field(default_factory=list[Finding])
+    findings: list[Violation] = field(default_factory=list[Violation])
     """Findings before the trials: rejected nodes and objects, warnings of the API server, nodes that accept no pods."""
     seconds: dict[str, float] = field(default_factory=dict[str, float])
 
@@ -68,19 +68,19 @@ class SimulatedCluster:
         return self.plane.api
 
     @property
-    def machines(self) -> dict[str, Machine]:
+    def machines(self) -> dict[str, SimulatedMachine]:
         """The machines of the rendered stack, by name."""
         return {machine.name: machine for machine in self.rendered.machines}
 
-    def cluster(self) -> Cluster:
+    def cluster(self) -> ClusterState:
         """Returns a snapshot of the cluster from the cache."""
         return from_cache(self.cache)
 
-    def cluster_nodes(self) -> list[Node]:
+    def cluster_nodes(self) -> list[RunningNode]:
         """Returns the nodes of the cluster; faster than a snapshot, because pods are not read."""
         return [node_of(item) for item in self.cache.all("nodes")]
 
-    def workloads(self) -> list[Workload]:
+    def workloads(self) -> list[RunningWorkload]:
         """Returns the workloads of the cluster; faster than a snapshot, because pods are not read."""
         with self.cache.lock:
             return [workload_of(kind, item) for plural, kind in WORKLOADS.items() for item in self.cache.all(plural)]
@@ -104,18 +104,18 @@ class SimulatedCluster:
         nodes = {node.name for node in self.cluster_nodes() if expected.may_use(node)}
         return nodes <= {pod.node for pod in self.pods_of([expected.name]) if pod.ready}
 
-    def pods_on(self, nodes: Collection[str]) -> list[Pod]:
+    def pods_on(self, nodes: Collection[str]) -> list[RunningPod]:
         """Returns the pods on the named nodes."""
         with self.cache.lock:
             return [pod_of(item) for item in self.cache.all("pods") if at(item, "spec", "nodeName") in nodes]
 
-    def pods_of(self, rows: Collection[str]) -> list[Pod]:
+    def pods_of(self, rows: Collection[str]) -> list[RunningPod]:
         """Returns the pods of the named rows, without pods whose deletion has begun."""
         with self.cache.lock:
             found = [item for item in self.cache.all("pods") if row_of(item) in rows]
         return [pod for pod in map(pod_of, found) if not pod.ending]
 
-    def pods_made_by(self, workload: Workload) -> list[Pod]:
+    def pods_made_by(self, workload: RunningWorkload) -> list[RunningPod]:
         """Returns the pods of a workload, without pods whose deletion has begun."""
         with self.cache.lock:
             pods = [pod_of(item) for item in self.cache.all("pods")]
@@ -201,7 +201,7 @@ def _register(simulated: SimulatedCluster, say: Progress) -> None:
     names = [machine.name for machine in machines if machine.name not in missing]
     if not simulated.wait(lambda: simulated.open_nodes(names)):
         closed = [name for name in names if not simulated.open_nodes([name])]
-        simulated.findings += [Finding("nodes-ready", f"node {name}", "does not accept pods") for name in closed]
+        simulated.findings += [Violation("nodes-ready", f"node {name}", "does not accept pods") for name in closed]
     simulated.seconds["nodes ready"] = time.monotonic() - started
 
 

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from cluster.api import Api, ApiError, Unreachable
 from cluster.cache import ObjectCache
 from cluster.objects import Object
-from proof.cluster import Pod, pod_of
+from proof.cluster import RunningPod, pod_of
 
 WORKERS = 8
 
@@ -36,7 +36,7 @@ def terminate_pods(api: Api, cache: ObjectCache) -> Generator[None]:
         pool.shutdown(cancel_futures=True)
 
 
-def _delete(api: Api, pod: Pod) -> None:
+def _delete(api: Api, pod: RunningPod) -> None:
     """Deletes the pod by UID; a pod that is already gone is ignored."""
     path = f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}"
     with suppress(ApiError, Unreachable):

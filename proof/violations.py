@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, order=True)
-class Finding:
+class Violation:
     """A failed check: the check, the object that violates it, and the message."""
 
     check: str

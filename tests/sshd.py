@@ -16,7 +16,7 @@ from console.errors import UserError
 from console.progress import Reporter
 from toolchain import debian_root
 from trials.services import lab
-from trials.services.lab import Lab, Machine
+from trials.services.lab import ServiceLab, ServiceMachine
 
 HOST_KEY = "/etc/ssh/ssh_host_ed25519_key"
 
@@ -45,18 +45,18 @@ def agent(directory: Path) -> Generator[Agent]:
 
 
 @contextmanager
-def machines() -> Generator[Lab]:
+def machines() -> Generator[ServiceLab]:
     """A lab for machines with sshd. Skips the test if the host lacks something."""
     try:
         lab.check()
         root = debian_root.ensure(Reporter(), debian_root.MACHINE)
     except (lab.Unavailable, UserError) as reason:
         pytest.skip(str(reason))
-    with Lab(root) as around:
+    with ServiceLab(root) as around:
         yield around
 
 
-def start(machine: Machine) -> None:
+def start(machine: ServiceMachine) -> None:
     """Starts sshd on a machine, with a host key of its own."""
     machine.run(["mkdir", "-p", "/run/sshd"])
     machine.run(["rm", "-f", HOST_KEY])
@@ -65,6 +65,6 @@ def start(machine: Machine) -> None:
     lab.until(f"sshd on {machine.name}", lambda: machine.accepts(22), 20)
 
 
-def host_key(machine: Machine) -> str:
+def host_key(machine: ServiceMachine) -> str:
     """Returns a machine's public host key."""
     return machine.run(["cat", f"{HOST_KEY}.pub"]).strip()

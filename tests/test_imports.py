@@ -80,3 +80,25 @@ def test_the_leaves_are_all_the_single_modules() -> None:
     packages = {path.parent.name for path in ROOT.glob("*/__init__.py")}
     single = {name for name in _sources(ROOT) if "." not in name} - packages
     assert single == {*LEAVES, "__main__"}, "write a new one here too"
+
+
+def _classes(modules: Mapping[str, str]) -> dict[str, set[str]]:
+    """The modules that define a public class of each name. The programs in pods import nothing of the project."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for module, text in modules.items():
+        if module.split(".")[:2] != list(SCRIPTS):
+            for node in ast.parse(text).body:
+                if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                    found[node.name].add(module)
+    return found
+
+
+def test_a_class_name_means_one_thing() -> None:
+    found = _classes(_sources(ROOT))
+    assert {"Node", "Plan", "Waiver"} <= found.keys()
+    assert not {name: modules for name, modules in found.items() if len(modules) > 1}, "qualify the noun"
+
+
+def test_two_classes_of_one_name_are_found() -> None:
+    modules = {"a.one": "class X: pass", "b": "class X: pass\nclass _Y: pass", "openstack.scripts.c": "class X: pass"}
+    assert _classes(modules) == {"X": {"a.one", "b"}}

@@ -16,7 +16,7 @@ from typing import TypedDict, cast
 NAME = "checksums.json"
 
 
-class Entry(TypedDict):
+class RecordedFile(TypedDict):
     """The recorded size, modification time and checksum of a program."""
 
     size: int
@@ -56,7 +56,7 @@ def damaged(directory: Path) -> list[str]:
     return sorted(bad)
 
 
-def _is_intact(file: Path, entry: Entry) -> bool:
+def _is_intact(file: Path, entry: RecordedFile) -> bool:
     try:
         status = file.stat()
         if status.st_size != entry["size"]:
@@ -66,7 +66,7 @@ def _is_intact(file: Path, entry: Entry) -> bool:
         return False
 
 
-def _read(directory: Path) -> dict[str, Entry]:
+def _read(directory: Path) -> dict[str, RecordedFile]:
     """Returns the content of a directory's checksums.json; {} if the file is missing or invalid."""
     try:
         document: object = json.loads((directory / NAME).read_text(encoding="utf-8"))
@@ -74,15 +74,15 @@ def _read(directory: Path) -> dict[str, Entry]:
         return {}
     if not isinstance(document, dict):
         return {}
-    entries = cast("dict[str, Entry]", document)
+    entries = cast("dict[str, RecordedFile]", document)
     complete = all(
-        isinstance(cast("object", entry), dict) and Entry.__required_keys__ <= entry.keys()
+        isinstance(cast("object", entry), dict) and RecordedFile.__required_keys__ <= entry.keys()
         for entry in entries.values()
     )
     return entries if complete else {}
 
 
-def _entry(file: Path) -> Entry:
+def _entry(file: Path) -> RecordedFile:
     return {"size": file.stat().st_size, "changed": _changed(file), "sha256": _sha256(file)}
 
 

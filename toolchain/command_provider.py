@@ -108,7 +108,7 @@ class Session:
             time.sleep(wait)
             wait = min(wait * 1.5, 5.0)
 
-    def run(self, command: str, stdin: bytes, log: Log | None = None) -> tuple[int, bytes, bytes]:
+    def run(self, command: str, stdin: bytes, log: EngineLog | None = None) -> tuple[int, bytes, bytes]:
         """Runs a command. Returns its exit code, standard output and standard error."""
         with subprocess.Popen(
             [*self._client(), command],
@@ -161,7 +161,7 @@ class Session:
             yield from ("-o", option)
 
 
-class Log:
+class EngineLog:
     """Sends lines of a command's output to the engine, which shows them beside the resource while it is changed."""
 
     def __init__(self, send: Callable[[engine_pb2.LogRequest], object], urn: str, kinds: str) -> None:
@@ -175,7 +175,7 @@ class Log:
             self._send(request)
 
 
-def _talk(child: subprocess.Popen[bytes], stdin: bytes, log: Log | None) -> tuple[int, bytes, bytes]:
+def _talk(child: subprocess.Popen[bytes], stdin: bytes, log: EngineLog | None) -> tuple[int, bytes, bytes]:
     found = {"stdout": bytearray(), "stderr": bytearray()}
 
     def write(pipe: IO[bytes]) -> None:
@@ -313,7 +313,7 @@ class Provider(service.ResourceProviderServicer):
             raise Failed(
                 "environment is not supported by this stand-in for pulumi-command; set variables in the command"
             )
-        log = Log(self._send, urn, inputs.get("logging", "stdoutAndStderr"))
+        log = EngineLog(self._send, urn, inputs.get("logging", "stdoutAndStderr"))
         code, output, error = session.run(command, str(inputs.get("stdin", "")).encode(), log)
         if code:
             text = (output + error).decode(errors="replace")

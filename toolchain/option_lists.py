@@ -100,7 +100,7 @@ _KINDS = {
 """Kind of an option by its type name in oslo-config-generator. Options of all other types are strings."""
 
 
-class Option(TypedDict, total=False):
+class WrittenOption(TypedDict, total=False):
     """An option as it is written to an option list. Keys that do not apply to the option are left out."""
 
     kind: str
@@ -112,19 +112,19 @@ class Option(TypedDict, total=False):
     """For an option that a later release removes, the reason that the release gives."""
 
 
-_UNLISTED: dict[str, dict[str, dict[str, Option]]] = {
+_UNLISTED: dict[str, dict[str, dict[str, WrittenOption]]] = {
     "cinder.conf": {"backend_defaults": {"backend_host": {"kind": "string"}}},
 }
 """Options that oslo-config-generator does not list, by file and section. cinder-volume registers this one for each
 backend (cinder/cmd/volume.py)."""
 
 
-def list_of(document: dict[str, Any], auth: list[dict[str, Any]]) -> dict[str, dict[str, Option]]:
+def list_of(document: dict[str, Any], auth: list[dict[str, Any]]) -> dict[str, dict[str, WrittenOption]]:
     """Returns the options of a configuration file by section; old names of options are listed as renamed options.
 
     `document`: output of oslo-config-generator for the file. `auth`: options of the authentication plugin.
     """
-    sections: dict[str, dict[str, Option]] = {}
+    sections: dict[str, dict[str, WrittenOption]] = {}
     for section, group in document["options"].items():
         options = {_name(each["dest"]): _option(each) for each in group["opts"]}
         authenticates = {"auth_type", "auth_url"} & options.keys()
@@ -138,8 +138,8 @@ def list_of(document: dict[str, Any], auth: list[dict[str, Any]]) -> dict[str, d
     return {section: dict(sorted(options.items())) for section, options in sorted(sections.items()) if options}
 
 
-def _option(entry: dict[str, Any]) -> Option:
-    option = Option(kind=_KINDS.get(entry["type"], "string"))
+def _option(entry: dict[str, Any]) -> WrittenOption:
+    option = WrittenOption(kind=_KINDS.get(entry["type"], "string"))
     if entry["secret"]:
         option["secret"] = True
     if entry["deprecated_for_removal"]:
@@ -147,10 +147,10 @@ def _option(entry: dict[str, Any]) -> Option:
     return option
 
 
-def _auth(section: str, options: list[dict[str, Any]]) -> dict[str, Option]:
-    found: dict[str, Option] = {}
+def _auth(section: str, options: list[dict[str, Any]]) -> dict[str, WrittenOption]:
+    found: dict[str, WrittenOption] = {}
     for each in options:
-        option = Option(kind="string", secret=True) if each["secret"] else Option(kind="string")
+        option = WrittenOption(kind="string", secret=True) if each["secret"] else WrittenOption(kind="string")
         found[_name(each["name"])] = option
         found |= {_name(old): {**option, "renamed": f"{section}/{_name(each['name'])}"} for old in each["old"]}
     return found
@@ -161,7 +161,7 @@ def _name(name: str) -> str:
     return name.replace("-", "_")
 
 
-def text_of(sections: dict[str, dict[str, Option]]) -> str:
+def text_of(sections: dict[str, dict[str, WrittenOption]]) -> str:
     """Returns an option list as JSON with one option per line, so that a diff of two releases is readable."""
     blocks: list[str] = []
     for section, options in sections.items():

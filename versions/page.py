@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from versions.support import Component, components
+from versions.support import SupportedComponent, components
 
 PAGE = Path(__file__).parents[1] / "docs" / "versions.md"
 TEXT = Path(__file__).parent / "page.md"
@@ -19,7 +19,7 @@ def page() -> str:
     return TEXT.read_text(encoding="utf-8").replace("{pins}\n", pins).replace("{series}\n", series)
 
 
-def _table(column: str, rows: Sequence[Component]) -> str:
+def _table(column: str, rows: Sequence[SupportedComponent]) -> str:
     lines = [f"| component | {column} | released | support ends | remarks |", "| --- | --- | --- | --- | --- |"]
     for each in rows:
         dates = f"{each.released} | {each.ends or 'no date'}"
@@ -27,7 +27,7 @@ def _table(column: str, rows: Sequence[Component]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _remarks(component: Component) -> Iterator[str]:
+def _remarks(component: SupportedComponent) -> Iterator[str]:
     if component.in_:
         yield f"in Kolla's images of {', '.join(component.in_)}"
     if component.note:

@@ -20,7 +20,7 @@ class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Kept(_Model):
+class KeptPin(_Model):
     """Why a version stays that is older than a year or without support."""
 
     why: str
@@ -28,7 +28,7 @@ class Kept(_Model):
     """The day on which the version is reported again."""
 
 
-class Component(_Model):
+class SupportedComponent(_Model):
     """A version of a component."""
 
     name: str
@@ -42,7 +42,7 @@ class Component(_Model):
     """OpenStack releases whose images of Kolla have the series."""
     source: Annotated[str, Field(pattern=r"^https://")]
     note: str = ""
-    kept: Kept | None = None
+    kept: KeptPin | None = None
 
     def trouble(self, today: date) -> str:
         """Returns what is wrong with the version on a day; "" for nothing."""
@@ -54,10 +54,10 @@ class Component(_Model):
 
 
 @cache
-def components() -> tuple[Component, ...]:
+def components() -> tuple[SupportedComponent, ...]:
     """Returns the components in the order of the table."""
     document = yaml.safe_load(TABLE.read_text(encoding="utf-8"))
-    return tuple(Component.model_validate(each) for each in document["components"])
+    return tuple(SupportedComponent.model_validate(each) for each in document["components"])
 
 
 def ended(name: str, version: str, today: date) -> date | None:
@@ -68,7 +68,7 @@ def ended(name: str, version: str, today: date) -> date | None:
     return None
 
 
-def reported(today: date) -> Iterator[tuple[Component, str]]:
+def reported(today: date) -> Iterator[tuple[SupportedComponent, str]]:
     """Yields the components that need attention on a day, with the reason; those that are kept until later too."""
     for each in components():
         if trouble := each.trouble(today):

@@ -10,10 +10,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from blueprint.source import Count, Facts, Source, Text
+from blueprint.source import Count, DataModel, Source, Text
 
 
-class Disk(Facts):
+class ReferenceDisk(DataModel):
     """Disks of one kind in a server."""
 
     count: Count
@@ -22,7 +22,7 @@ class Disk(Facts):
     model: Text | None = None
 
 
-class ServerModel(Facts):
+class ServerModel(DataModel):
     """One model of the lab's servers, with its CPU, memory, disks and network ports."""
 
     use: Literal["compute/controller", "storage"]
@@ -31,7 +31,7 @@ class ServerModel(Facts):
     sockets: Count
     cores_per_socket: Count
     memory: Count
-    disks: Annotated[tuple[Disk, ...], Field(min_length=1)]
+    disks: Annotated[tuple[ReferenceDisk, ...], Field(min_length=1)]
     nic_model: Text
     nics: Count
     ports_per_nic: Count
@@ -43,7 +43,7 @@ class ServerModel(Facts):
         return self.sockets * self.cores_per_socket
 
 
-class Quantity(Facts):
+class Quantity(DataModel):
     """How many of the lab's nodes have one use (compute or storage), and the sum of their resources."""
 
     nodes: Count
@@ -52,7 +52,7 @@ class Quantity(Facts):
     raw_disk: Count | None = None
 
 
-class Switch(Facts):
+class Switch(DataModel):
     """A model of switch in the lab's network. Source document 004 does not state how many there were."""
 
     use: Literal["spine", "top of rack"]
@@ -60,7 +60,7 @@ class Switch(Facts):
     modules: str = ""
 
 
-class NetworkClass(Facts):
+class NetworkClass(DataModel):
     """A class of networks, such as storage, with the traffic that it carries.
 
     A cloud may have several of each class.
@@ -70,7 +70,7 @@ class NetworkClass(Facts):
     carries: Text
 
 
-class MonitoringServer(Facts):
+class MonitoringServer(DataModel):
     """Requirements of source document 004 for a monitoring server, and the number of servers that it adds."""
 
     cores: Count
@@ -83,7 +83,7 @@ class MonitoringServer(Facts):
     source: Source
 
 
-class Hardware(Facts):
+class Hardware(DataModel):
     """The hardware of the lab on which an architecture was tested, as source document 004 states it."""
 
     servers: Annotated[tuple[ServerModel, ...], Field(min_length=1)]

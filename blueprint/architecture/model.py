@@ -10,10 +10,10 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints
 
 from blueprint.architecture.hardware import Hardware
-from blueprint.source import Count, Facts, Source, Text
+from blueprint.source import Count, DataModel, Source, Text
 
 
-class Row(Facts):
+class Row(DataModel):
     """One row of a reference architecture: a service, with its line in source document 004's placement table.
 
     The text of the document adds some of the values.
@@ -77,7 +77,7 @@ class Row(Facts):
         return light or "any" in self.admits or guest.service in (self.service, *self.admits)
 
 
-class Light(Facts):
+class Light(DataModel):
     """The maximum requests of one instance of a service with a light footprint, in millicores and MiB."""
 
     cpu_m: Count
@@ -85,7 +85,7 @@ class Light(Facts):
     source: Source
 
 
-class Retired(Facts):
+class Retired(DataModel):
     """A service of source document 004 that OpenStack no longer has, with its replacement and the reason."""
 
     service: Text
@@ -94,7 +94,7 @@ class Retired(Facts):
     source: Source
 
 
-class Architecture(Facts):
+class Architecture(DataModel):
     """A reference architecture, for up to `computes` compute nodes."""
 
     name: Text

@@ -19,7 +19,7 @@ from dataclasses import replace
 
 from blueprint.plan.layout import Layout, ServicePlan
 from blueprint.stackfile import further_clusters
-from blueprint.stackfile.further_clusters import Kind
+from blueprint.stackfile.further_clusters import ClusterKind
 from blueprint.stackfile.settings import Override, Settings
 
 AGENTS = {
@@ -61,7 +61,7 @@ def companions(laid: Layout, settings: Settings) -> tuple[ServicePlan, ...]:
     return tuple(found)
 
 
-def _clusters(kind: Kind, row: ServicePlan, laid: Layout, settings: Settings) -> Iterator[ServicePlan]:
+def _clusters(kind: ClusterKind, row: ServicePlan, laid: Layout, settings: Settings) -> Iterator[ServicePlan]:
     """Yields the additional clusters of a kind that the stack file names. Each cluster is a separate quorum.
 
     Members of two clusters may share a node if the row in the architecture is shareable. A topology may place a cluster

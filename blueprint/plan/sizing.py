@@ -18,7 +18,7 @@ from pydantic.dataclasses import dataclass
 from blueprint.architecture.model import Architecture
 from blueprint.plan.nodes import Node
 from blueprint.problems import Problem
-from blueprint.source import Count, Facts, Source
+from blueprint.source import Count, DataModel, Source
 from files import yaml_reader
 
 Profile = Literal["production", "lab"]
@@ -41,7 +41,7 @@ class Resources:
     """The source of the values; None in the file for values with the file's own source."""
 
 
-class Sizing(Facts):
+class Sizing(DataModel):
     """The contents of sizing.yaml: requests and limits by service and profile, and their common source."""
 
     source: Source

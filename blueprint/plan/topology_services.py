@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from blueprint.architecture.model import Architecture
 from blueprint.plan.companions import COMPANIONS
 from blueprint.problems import Problem
-from blueprint.topology import Finding, Placement, Topology, by_row, companions_of
+from blueprint.topology import Placement, Topology, TopologyFinding, by_row, companions_of
 from blueprint.topology.definitions import catalogue
 
 KEY = "quorate:topology"
@@ -69,7 +69,7 @@ def _key(topology: Topology, service: str) -> str:
     return f"{KEY} ({', '.join(f'roles.{role}' for role in roles)})"
 
 
-def _asks_for_unbuilt(finding: Finding) -> bool:
+def _asks_for_unbuilt(finding: TopologyFinding) -> bool:
     """Whether a finding advises placing a service that Quorate cannot build, such as the etcd of CCP's Galera."""
     needed = catalogue().services.get(finding.key.removeprefix("roles."))
     return finding.rule == "unplaced-dependency" and needed is not None and needed.not_built is not None

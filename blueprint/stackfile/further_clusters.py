@@ -17,7 +17,7 @@ from text.suggestion import did_you_mean
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kind:
+class ClusterKind:
     """A service of which a stack may have several clusters."""
 
     definition: str
@@ -40,7 +40,7 @@ class Kind:
         return re.compile(rf"[a-z]([-a-z0-9]{{0,{self.longest - 2}}}[a-z0-9])?-{self.definition}")
 
 
-RABBITMQ = Kind(
+RABBITMQ = ClusterKind(
     definition="rabbitmq",
     title="RabbitMQ",
     uses=("rpc", "notifications"),
@@ -48,7 +48,7 @@ RABBITMQ = Kind(
     without="sends no messages",
     longest=32,
 )
-GALERA = Kind(
+GALERA = ClusterKind(
     definition="mysqld",
     title="Galera",
     uses=("database",),
@@ -58,22 +58,22 @@ GALERA = Kind(
     longest=25,
     companions=("proxysql", "mysqld-exporter"),
 )
-KINDS: Mapping[str, Kind] = {kind.definition: kind for kind in (RABBITMQ, GALERA)}
+KINDS: Mapping[str, ClusterKind] = {kind.definition: kind for kind in (RABBITMQ, GALERA)}
 """The services of which a stack may have several clusters, by the name of the service."""
 _BY_USE = {use: kind for kind in KINDS.values() for use in kind.uses}
 
 
-def named(settings: Settings, kind: Kind) -> Mapping[str, Override]:
+def named(settings: Settings, kind: ClusterKind) -> Mapping[str, Override]:
     """Returns the settings of the additional clusters of a kind in a stack file, by the cluster's name."""
     return {name: override for name, override in settings.services.items() if override.definition == kind.definition}
 
 
-def all_named(settings: Settings) -> Mapping[str, Kind]:
+def all_named(settings: Settings) -> Mapping[str, ClusterKind]:
     """Returns the kinds of all additional clusters in a stack file, by the cluster's name."""
     return {name: KINDS[each.definition] for name, each in settings.services.items() if each.definition}
 
 
-def companion(process: str, cluster: str, kind: Kind) -> str:
+def companion(process: str, cluster: str, kind: ClusterKind) -> str:
     """Returns the name of a cluster's companion: proxysql for mysqld, neutron-proxysql for neutron-mysqld.
 
     `process`: the companion of the stack's own cluster.

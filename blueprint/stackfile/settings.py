@@ -31,7 +31,7 @@ from blueprint.stackfile.values import (
     Strict,
 )
 from blueprint.stackfile.virt import Virt
-from formats.waiver import Waiver
+from formats.waiver import WaiverEntry
 
 KUBERNETES = "1.37.2"
 """The version of Kubernetes that Quorate's tests run."""
@@ -276,4 +276,4 @@ class Settings(Strict):
         Bootstrap | None,
         Field(description="networks, flavors and image of a new cloud; {} for the default network, router and flavors"),
     ] = None
-    waivers: tuple[Waiver, ...] = ()
+    waivers: tuple[WaiverEntry, ...] = ()

@@ -48,7 +48,7 @@ class Numa(Strict):
     ]
 
 
-class Image(Strict):
+class MachineImage(Strict):
     """A file that machines start from, with its digest."""
 
     source: Annotated[
@@ -65,10 +65,11 @@ class Virt(Strict):
     """How the target live makes the machines of virt hosts. Those without an image here must exist."""
 
     image: Annotated[
-        Image | None, Field(description="disk image with cloud-init in the format qcow2, for hypervisor kvm and qemu")
+        MachineImage | None,
+        Field(description="disk image with cloud-init in the format qcow2, for hypervisor kvm and qemu"),
     ] = None
     root_filesystem: Annotated[
-        Image | None,
+        MachineImage | None,
         Field(description="tar archive of a root file system with cloud-init, for hypervisor lxc and container"),
     ] = None
     authorized_keys: Annotated[
@@ -77,7 +78,7 @@ class Virt(Strict):
     gateway: Annotated[Address | None, Field(description="default gateway of the virtual machines")] = None
     nameservers: Annotated[tuple[Address, ...], Field(description="DNS servers of the virtual machines")] = ()
 
-    def image_for(self, hypervisor: str | None) -> Image | None:
+    def image_for(self, hypervisor: str | None) -> MachineImage | None:
         """Returns what machines of a hypervisor start from; None if Quorate does not make them."""
         return self.root_filesystem if hypervisor in SHARED_KERNEL else self.image
 
@@ -135,7 +136,7 @@ _TAR = _Format(
 )
 
 
-def _image(image: Image, key: str, expected: _Format) -> Iterator[Problem]:
+def _image(image: MachineImage, key: str, expected: _Format) -> Iterator[Problem]:
     try:
         with Path(image.source).open("rb") as file:
             if not expected.matches(file.read(_HEAD)):

@@ -12,7 +12,6 @@ from blueprint.topology.definitions import ByRow, architecture_service, by_row, 
 from blueprint.topology.place import place, roles_by_node, services_by_node
 from blueprint.topology.sections import read_topology
 from blueprint.topology.shapes import (
-    Finding,
     Kind,
     NamedService,
     NodeKey,
@@ -20,13 +19,13 @@ from blueprint.topology.shapes import (
     ServicePlacement,
     Topology,
     TopologyError,
+    TopologyFinding,
 )
 from blueprint.topology.validate import judge_together
 
 __all__ = [
     "ByRow",
     "Databases",
-    "Finding",
     "Kind",
     "NamedService",
     "NodeKey",
@@ -34,6 +33,7 @@ __all__ = [
     "ServicePlacement",
     "Topology",
     "TopologyError",
+    "TopologyFinding",
     "architecture_service",
     "by_row",
     "companions_of",

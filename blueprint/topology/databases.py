@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from blueprint.topology.definitions import architecture_service, catalogue
-from blueprint.topology.shapes import Finding, Placement, ServicePlacement, Topology
+from blueprint.topology.shapes import Placement, ServicePlacement, Topology, TopologyFinding
 
 DATABASE = "database"
 _FOLLOWS = {"placement": "nova"}
@@ -27,7 +27,7 @@ class Databases:
     """Maps each service of the topology that is such a cluster to the cluster's name in the stack."""
     projects: Mapping[str, str]
     """Maps projects to the cluster with their databases, by its name in the stack, if it is not the stack's own."""
-    findings: tuple[Finding, ...]
+    findings: tuple[TopologyFinding, ...]
 
     def placed(self, placement: Placement) -> Mapping[str, ServicePlacement]:
         """Returns the placements of the clusters, by the cluster's name in the stack."""
@@ -77,11 +77,11 @@ def _mapped(topology: Topology, placement: Placement) -> Mapping[str, Mapping[st
     return found
 
 
-def _disagreements(mapped: Mapping[str, Mapping[str, list[str]]]) -> Iterator[Finding]:
+def _disagreements(mapped: Mapping[str, Mapping[str, list[str]]]) -> Iterator[TopologyFinding]:
     for project, by_target in mapped.items():
         if len(by_target) > 1:
             where = "; ".join(f"{', '.join(names)} to {target}" for target, names in by_target.items())
             message = f"all services of {project} share one database, and they are mapped to several: {where}"
             first = next(iter(by_target.values()))[0]
             key = f"services.{first}.mapping.{DATABASE}"
-            yield Finding("several-databases", "error", key, f"{message}; map them to the same one")
+            yield TopologyFinding("several-databases", "error", key, f"{message}; map them to the same one")

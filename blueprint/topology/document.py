@@ -15,7 +15,7 @@ from typing import Any, cast
 
 import yaml
 
-from blueprint.topology.shapes import Finding
+from blueprint.topology.shapes import TopologyFinding
 from files import text_file, yaml_reader, yaml_traps
 
 Section = dict[object, object]
@@ -69,7 +69,7 @@ def merged(base: Mapping[object, object], layer: Mapping[object, object]) -> Sec
     return result
 
 
-def read_document(path: Path) -> tuple[Section, list[Finding]]:
+def read_document(path: Path) -> tuple[Section, list[TopologyFinding]]:
     """Returns the contents of a configuration file merged with its includes, and the findings.
 
     Included files must be below the project's directory, or below the file's own directory if that is elsewhere.
@@ -81,14 +81,14 @@ def read_document(path: Path) -> tuple[Section, list[Finding]]:
         return reader.read(path, ()), reader.findings
     except RecursionError:
         message = "nests too deeply with its includes; write it flatter"
-        return {}, [*reader.findings, Finding("alias-bomb", "error", str(path), message)]
+        return {}, [*reader.findings, TopologyFinding("alias-bomb", "error", str(path), message)]
 
 
 @dataclass
 class _Reader:
     root: Path
     """Included files must be below this directory."""
-    findings: list[Finding] = field(default_factory=list[Finding])
+    findings: list[TopologyFinding] = field(default_factory=list[TopologyFinding])
     done: dict[Path, Section] = field(default_factory=dict[Path, Section])
     sizes: dict[Path, int] = field(default_factory=dict[Path, int])
     size: int = 0
@@ -192,7 +192,7 @@ class _Reader:
         return not walk.unsound
 
     def _error(self, rule: str, key: str, message: str) -> None:
-        self.findings.append(Finding(rule, "error", key, message))
+        self.findings.append(TopologyFinding(rule, "error", key, message))
 
 
 @dataclass
@@ -201,7 +201,7 @@ class _Walk:
 
     path: Path
     errors: list[tuple[str, str, str]] = field(default_factory=list[tuple[str, str, str]])
-    warnings: list[Finding] = field(default_factory=list[Finding])
+    warnings: list[TopologyFinding] = field(default_factory=list[TopologyFinding])
     unsound: bool = False
     seen: set[int] = field(default_factory=set[int])
 
@@ -224,14 +224,14 @@ class _Walk:
                 self.visit(name, key)
                 self.visit(child, f"{key}.{name.value}" if key else str(name.value))
 
-    def add_twin(self, entry: yaml_reader.Entry) -> None:
+    def add_twin(self, entry: yaml_reader.YamlEntry) -> None:
         """Reports a duplicate key: an error if the key affects placement, else a warning."""
         place = f"{self.path}, again at line {entry.line}"
         message = f"is written twice ({place}), and only the last one is read; write it once"
         if entry.path.partition(".")[0] in _PLACING:
             self.errors.append(("duplicate-key", entry.path, message))
         else:
-            self.warnings.append(Finding("duplicate-key", "warning", entry.path, message))
+            self.warnings.append(TopologyFinding("duplicate-key", "warning", entry.path, message))
 
     def _check_tag(self, node: yaml.Node, key: str, listed: bool) -> None:
         tag = str(node.tag)

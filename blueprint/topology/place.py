@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 
 from blueprint.topology.definitions import catalogue
-from blueprint.topology.shapes import Finding, Placement, ServicePlacement, Topology
+from blueprint.topology.shapes import Placement, ServicePlacement, Topology, TopologyFinding
 from blueprint.topology.validate import judge
 from text.quoting import first_of
 from text.suggestion import did_you_mean
@@ -99,11 +99,11 @@ def _placed(topology: Topology, service: str, hosts: dict[str, list[tuple[str, s
     return ServicePlacement(tuple(sorted(hosts)), replicas, kind, name)
 
 
-def _judge_keys(topology: Topology, matches: dict[str, tuple[str, ...]]) -> Iterator[Finding]:
+def _judge_keys(topology: Topology, matches: dict[str, tuple[str, ...]]) -> Iterator[TopologyFinding]:
     for key, matched in matches.items():
         if not matched:
             message = f"'{key}' matches no node; write a pattern that matches the names of your nodes, or remove it"
-            yield Finding("pattern-matches-nothing", "error", f"nodes.{key}", message)
+            yield TopologyFinding("pattern-matches-nothing", "error", f"nodes.{key}", message)
         partly = [node for node in matched if not topology.nodes[key].pattern.fullmatch(node)]
         if partly:
             whole = f"({key})" if "|" in key else key
@@ -111,10 +111,10 @@ def _judge_keys(topology: Topology, matches: dict[str, tuple[str, ...]]) -> Iter
                 f"'{key}' is matched from the beginning of a name only, and so also matches {first_of(partly, NAMED)}; "
                 f"write '{whole}$' to exclude such names, '{whole}.*' to include them"
             )
-            yield Finding("matched-by-prefix", "warning", f"nodes.{key}", message)
+            yield TopologyFinding("matched-by-prefix", "warning", f"nodes.{key}", message)
 
 
-def _judge_roles(topology: Topology) -> Iterator[Finding]:
+def _judge_roles(topology: Topology) -> Iterator[TopologyFinding]:
     used: set[str] = set()
     for key, entry in topology.nodes.items():
         used.update(entry.roles)
@@ -122,14 +122,14 @@ def _judge_roles(topology: Topology) -> Iterator[Finding]:
             if topology.roles and role not in topology.roles:
                 hint = did_you_mean(role, topology.roles)
                 message = f"role '{role}' is not defined{hint}; write roles.{role} with its services, or remove it"
-                yield Finding("undefined-role", "error", f"nodes.{key}.roles", message)
+                yield TopologyFinding("undefined-role", "error", f"nodes.{key}.roles", message)
     for role in topology.roles:
         if topology.nodes and role not in used:
             message = f"no node has the role '{role}', so it places nothing; give it to nodes, or remove it"
-            yield Finding("unused-role", "warning", f"roles.{role}", message)
+            yield TopologyFinding("unused-role", "warning", f"roles.{role}", message)
 
 
-def _judge_doubles(sources: _Sources) -> Iterator[Finding]:
+def _judge_doubles(sources: _Sources) -> Iterator[TopologyFinding]:
     """Yields a finding for nodes on which a service is placed more than once. CCP counted such a node twice."""
     for service, hosts in sorted(sources.items()):
         ways: dict[tuple[tuple[str, str], ...], list[str]] = {}
@@ -141,14 +141,16 @@ def _judge_doubles(sources: _Sources) -> Iterator[Finding]:
             if len(roles) > 1:
                 where = first_of(doubled, NAMED)
                 message = f"roles {', '.join(roles)} all place {service} on {where}; name it in one of them"
-                yield Finding("node-counted-twice", "error", f"roles.{roles[0]}", message)
+                yield TopologyFinding("node-counted-twice", "error", f"roles.{roles[0]}", message)
             else:
                 what = f"role {roles[0]} places a service on {first_of(doubled, NAMED)} more than once"
                 message = f"{what}; write the role under one key, and each service in it once"
-                yield Finding("role-given-twice", "warning", f"nodes.{keys[0]}.roles", message)
+                yield TopologyFinding("role-given-twice", "warning", f"nodes.{keys[0]}.roles", message)
 
 
-def _judge_replicas(topology: Topology, services: dict[str, ServicePlacement], sources: _Sources) -> Iterator[Finding]:
+def _judge_replicas(
+    topology: Topology, services: dict[str, ServicePlacement], sources: _Sources
+) -> Iterator[TopologyFinding]:
     for service, count in topology.replicas.items():
         key = f"replicas.{service}"
         placed = services.get(service)
@@ -157,14 +159,14 @@ def _judge_replicas(topology: Topology, services: dict[str, ServicePlacement], s
             hint = f" (replicas are counted by name: did you mean {', '.join(standing_in)}?)" if standing_in else ""
             hint = hint or did_you_mean(service, sources)
             message = f"no role of any node names {service}{hint}; name it in a role that nodes have, or remove this"
-            yield Finding("replicas-of-unplaced", "error", key, message)
+            yield TopologyFinding("replicas-of-unplaced", "error", key, message)
         elif placed and placed.kind == "DaemonSet":
             message = f"{service} runs once on each of its nodes, {len(placed.hosts)} here; remove this line"
-            yield Finding("replicas-of-daemonset", "error", key, message)
+            yield TopologyFinding("replicas-of-daemonset", "error", key, message)
         elif placed and count > len(placed.hosts):
             nodes = f"{len(placed.hosts)} ({first_of(placed.hosts, NAMED)})" if placed.hosts else "none"
             message = (
                 f"asks for {count} instances of {service}, but the nodes that may run it are {nodes}; "
                 f"give its role to {count - len(placed.hosts)} more, or write {max(len(placed.hosts), 1)}"
             )
-            yield Finding("too-many-replicas", "error", key, message)
+            yield TopologyFinding("too-many-replicas", "error", key, message)

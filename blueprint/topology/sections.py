@@ -16,7 +16,7 @@ from blueprint.problems import shown
 from blueprint.topology.definitions import catalogue
 from blueprint.topology.document import Section, as_section, merged, read_document
 from blueprint.topology.node_pattern import MOST_WAYS, PatternError, compiled
-from blueprint.topology.shapes import Finding, NamedService, NodeKey, Topology, TopologyError
+from blueprint.topology.shapes import NamedService, NodeKey, Topology, TopologyError, TopologyFinding
 from text.suggestion import closest, did_you_mean
 
 _PLACING = ("nodes", "roles", "replicas", "services")
@@ -53,7 +53,7 @@ class _Sections:
     """
 
     content: Section
-    findings: list[Finding]
+    findings: list[TopologyFinding]
     broken: bool = field(init=False)
     """Whether a part of the file could not be read, so that a missing section is not reported."""
     ways: int = 0
@@ -62,7 +62,7 @@ class _Sections:
     def __post_init__(self) -> None:
         self.broken = any(finding.severity == "error" for finding in self.findings)
 
-    def checked(self) -> list[Finding]:
+    def checked(self) -> list[TopologyFinding]:
         """Returns the findings of all sections, after it has added those about unknown sections."""
         self._check_names()
         return list(dict.fromkeys(self.findings))
@@ -225,7 +225,7 @@ class _Sections:
         return any(finding.key == key and finding.severity == "error" for finding in self.findings)
 
     def _error(self, rule: str, key: str, message: str) -> None:
-        self.findings.append(Finding(rule, "error", key, message))
+        self.findings.append(TopologyFinding(rule, "error", key, message))
 
     def _warn(self, rule: str, key: str, message: str) -> None:
-        self.findings.append(Finding(rule, "warning", key, message))
+        self.findings.append(TopologyFinding(rule, "warning", key, message))

@@ -18,7 +18,7 @@ Kind = Literal["Deployment", "StatefulSet", "DaemonSet"]
 
 
 @dataclass(frozen=True)
-class Finding:
+class TopologyFinding:
     """An error or warning about a topology. A topology with an error is refused."""
 
     rule: str
@@ -68,7 +68,7 @@ class Topology:
     replicas: Mapping[str, int] = field(default_factory=dict[str, int])
     services: Mapping[str, NamedService] = field(default_factory=dict[str, NamedService])
     configs: Mapping[object, object] = field(default_factory=dict[object, object])
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[TopologyFinding, ...] = ()
     """Findings of reading the file. A Placement also contains the findings of applying the topology to nodes."""
 
     def definition_of(self, service: str) -> str:
@@ -94,7 +94,7 @@ class Placement:
 
     services: Mapping[str, ServicePlacement]
     """Services by their names in the file, sorted."""
-    findings: tuple[Finding, ...]
+    findings: tuple[TopologyFinding, ...]
 
     @property
     def refused(self) -> bool:
@@ -104,7 +104,7 @@ class Placement:
 class TopologyError(InvalidStackError):
     """Raised for an invalid topology file. `topology` contains the readable part of it, for further checks."""
 
-    def __init__(self, findings: Sequence[Finding], topology: Topology) -> None:
+    def __init__(self, findings: Sequence[TopologyFinding], topology: Topology) -> None:
         self.findings = list(findings)
         self.topology = topology
         super().__init__([Problem(f.key, f.message) for f in findings if f.severity == "error"])

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from blueprint.topology.definitions import Catalogue, catalogue
 from blueprint.topology.document import as_section
-from blueprint.topology.shapes import Finding, Placement, ServicePlacement, Topology
+from blueprint.topology.shapes import Placement, ServicePlacement, Topology, TopologyFinding
 from text.suggestion import did_you_mean
 
 _Services = Mapping[str, ServicePlacement]
@@ -17,7 +17,7 @@ _CLUSTER_SIZE = 3
 """Default of the key `percona.cluster_size` in CCP (source 004, 2.2.6 Galera, Cluster size)."""
 
 
-def judge(topology: Topology, matches: Mapping[str, Sequence[str]], services: _Services) -> Iterator[Finding]:
+def judge(topology: Topology, matches: Mapping[str, Sequence[str]], services: _Services) -> Iterator[TopologyFinding]:
     """Yields the findings about the services of one topology.
 
     `matches`: the nodes that each key under `nodes` matches.
@@ -34,13 +34,13 @@ def judge(topology: Topology, matches: Mapping[str, Sequence[str]], services: _S
             yield from _judge_cluster_size(topology, matches, name, placed)
 
 
-def judge_together(environments: Sequence[tuple[Topology, Placement]]) -> list[Finding]:
+def judge_together(environments: Sequence[tuple[Topology, Placement]]) -> list[TopologyFinding]:
     """Returns the conflicts between several topologies (environments) that are deployed on one Kubernetes cluster.
 
     Source 004, 2.1 Deploying Multiple Parallel Environments: services of different namespaces may share a node, except
     services on the host network, which would use the same ports, bridges and sockets.
     """
-    findings: list[Finding] = []
+    findings: list[TopologyFinding] = []
     namespaces: dict[str, Topology] = {}
     held: dict[tuple[str, str], tuple[Topology, str]] = {}
     meetings: dict[tuple[str, str, str], list[str]] = {}
@@ -48,7 +48,7 @@ def judge_together(environments: Sequence[tuple[Topology, Placement]]) -> list[F
         earlier = namespaces.setdefault(topology.namespace, topology)
         if earlier is not topology:
             message = f"{topology.path} has the namespace of {earlier.path}, {topology.namespace}; give each its own"
-            findings.append(Finding("same-namespace", "error", "kubernetes.namespace", message))
+            findings.append(TopologyFinding("same-namespace", "error", "kubernetes.namespace", message))
         for name, placed in placement.services.items():
             if not catalogue().services[placed.definition].host_network:
                 continue
@@ -61,11 +61,11 @@ def judge_together(environments: Sequence[tuple[Topology, Placement]]) -> list[F
             f"{name} uses the node's own network and would run for both {first} and {second} on {', '.join(nodes)}; "
             "give each environment nodes of its own for it"
         )
-        findings.append(Finding("environments-meet", "error", f"nodes of {name}", message))
+        findings.append(TopologyFinding("environments-meet", "error", f"nodes of {name}", message))
     return findings
 
 
-def _judge_definitions(topology: Topology, known: Catalogue) -> Iterator[Finding]:
+def _judge_definitions(topology: Topology, known: Catalogue) -> Iterator[TopologyFinding]:
     """Yields a finding for each service without a definition, which CCP ignored without a message."""
     for role, names in topology.roles.items():
         for name in dict.fromkeys(names):
@@ -78,15 +78,15 @@ def _judge_definitions(topology: Topology, known: Catalogue) -> Iterator[Finding
                 advice = f"write {stem} here and replicas.{stem}: {count.strip()}"
             else:
                 advice = f"write a service that CCP has{did_you_mean(name, [*topology.services, *known.services])}"
-            yield Finding("undefined-service", "error", f"roles.{role}", f"{name} has no definition; {advice}")
+            yield TopologyFinding("undefined-service", "error", f"roles.{role}", f"{name} has no definition; {advice}")
     for name, service in topology.services.items():
         if service.definition not in known.services:
             hint = did_you_mean(service.definition, known.services)
             message = f"{service.definition} is not a definition that CCP has{hint}; write one, such as galera"
-            yield Finding("undefined-service", "error", f"services.{name}.service_def", message)
+            yield TopologyFinding("undefined-service", "error", f"services.{name}.service_def", message)
 
 
-def _judge_retired(topology: Topology, known: Catalogue) -> Iterator[Finding]:
+def _judge_retired(topology: Topology, known: Catalogue) -> Iterator[TopologyFinding]:
     """Yields a finding for each retired service: a warning if another service gets its nodes, otherwise an error."""
     named = [(f"roles.{role}", name) for role, names in topology.roles.items() for name in dict.fromkeys(names)]
     named = [(key, name) for key, name in named if name not in topology.services]
@@ -95,22 +95,24 @@ def _judge_retired(topology: Topology, known: Catalogue) -> Iterator[Finding]:
         definition = known.services.get(name)
         if definition and definition.use_instead:
             message = f"{name} is retired upstream and cannot be placed; remove it and use {definition.use_instead}"
-            yield Finding("retired-service", "error", key, message)
+            yield TopologyFinding("retired-service", "error", key, message)
         elif definition and definition.replaced_by:
             message = f"{name} is replaced by {definition.replaced_by}, which gets its nodes and count; or remove it"
-            yield Finding("replaced-service", "warning", key, message)
+            yield TopologyFinding("replaced-service", "warning", key, message)
 
 
-def _judge_mappings(topology: Topology, known: Catalogue) -> Iterator[Finding]:
+def _judge_mappings(topology: Topology, known: Catalogue) -> Iterator[TopologyFinding]:
     for name, service in topology.services.items():
         for abstraction, target in service.mapping.items():
             if target not in topology.services and target not in known.services:
                 hint = did_you_mean(target, [*topology.services, *known.services])
                 message = f"{target} is not a service{hint}; write services.{target}.service_def, or map to another"
-                yield Finding("undefined-dependency", "error", f"services.{name}.mapping.{abstraction}", message)
+                yield TopologyFinding(
+                    "undefined-dependency", "error", f"services.{name}.mapping.{abstraction}", message
+                )
 
 
-def _judge_dependencies(topology: Topology, services: _Services, known: Catalogue) -> Iterator[Finding]:
+def _judge_dependencies(topology: Topology, services: _Services, known: Catalogue) -> Iterator[TopologyFinding]:
     """Yields a finding for each service that another one waits for and that the topology does not place.
 
     A service without a definition is an error, as in CCP. A defined one is a warning, because it may already exist.
@@ -129,16 +131,16 @@ def _judge_dependencies(topology: Topology, services: _Services, known: Catalogu
         stand_in = next((definition for definition in behind if definition in services), None)
         if need in topology.services or need in known.services:
             message = f"{need} is placed nowhere and {who}; name it in a role that nodes have"
-            yield Finding("unplaced-dependency", "warning", f"roles.{need}", message)
+            yield TopologyFinding("unplaced-dependency", "warning", f"roles.{need}", message)
         elif stand_in:
             message = f"{need} is not mapped; {stand_in} is placed and used in its place: write service_def: {stand_in}"
-            yield Finding("implied-dependency", "warning", f"services.{need}", message)
+            yield TopologyFinding("implied-dependency", "warning", f"services.{need}", message)
         elif behind:
             message = f"{need} is not defined and {who}; write service_def: {behind[0]} here, and name it in a role"
-            yield Finding("undefined-dependency", "error", f"services.{need}", message)
+            yield TopologyFinding("undefined-dependency", "error", f"services.{need}", message)
 
 
-def _judge_local_dependencies(topology: Topology, services: _Services, known: Catalogue) -> Iterator[Finding]:
+def _judge_local_dependencies(topology: Topology, services: _Services, known: Catalogue) -> Iterator[TopologyFinding]:
     for name, placed in services.items():
         for need in known.services[placed.definition].needs_local:
             beside = {node for other in services.values() if other.definition == need for node in other.hosts}
@@ -148,10 +150,10 @@ def _judge_local_dependencies(topology: Topology, services: _Services, known: Ca
                 message = (
                     f"{name} waits for {need} on its own node, but {', '.join(alone)} has none; place it there too"
                 )
-                yield Finding("unplaced-dependency", "warning", f"roles.{role}", message)
+                yield TopologyFinding("unplaced-dependency", "warning", f"roles.{role}", message)
 
 
-def _judge_quorum(name: str, placed: ServicePlacement, known: Catalogue) -> Iterator[Finding]:
+def _judge_quorum(name: str, placed: ServicePlacement, known: Catalogue) -> Iterator[TopologyFinding]:
     """Yields findings for a quorum with one or two members, with an even number, or with all members on one node."""
     quorum = known.services[placed.definition].quorum
     if not quorum:
@@ -161,21 +163,21 @@ def _judge_quorum(name: str, placed: ServicePlacement, known: Catalogue) -> Iter
     what = name if name == quorum else f"{name} ({quorum})"
     if members == 1:
         message = f"{what} has one member and no quorum: its node's loss stops it; write 3 and give it 3 nodes"
-        yield Finding("single-member", "warning", key, message)
+        yield TopologyFinding("single-member", "warning", key, message)
     elif losses == 0:
         message = f"{what} has two members, and losing either one loses the quorum; write 3 and give it 3 nodes"
-        yield Finding("no-quorum", "error", key, message)
+        yield TopologyFinding("no-quorum", "error", key, message)
     elif members % 2 == 0:
         message = f"{what} has {members} members and tolerates {losses} lost, as {members - 1} do; write an odd number"
-        yield Finding("even-members", "warning", key, message)
+        yield TopologyFinding("even-members", "warning", key, message)
     if members > 1 and len(placed.hosts) == 1:
         message = f"all {members} members of {what} are on {placed.hosts[0]}; give its role to {members} nodes"
-        yield Finding("members-on-one-node", "error", key, message)
+        yield TopologyFinding("members-on-one-node", "error", key, message)
 
 
 def _judge_cluster_size(
     topology: Topology, matches: Mapping[str, Sequence[str]], name: str, placed: ServicePlacement
-) -> Iterator[Finding]:
+) -> Iterator[TopologyFinding]:
     """Yields a finding if a Galera's `percona.cluster_size` differs from its number of members (`replicas`).
 
     Members wait until that many have started. The size is set in the configs of the file, of the service, or of keys
@@ -198,7 +200,7 @@ def _judge_cluster_size(
             f"the member count of {name} is {placed.replicas} and its cluster size {size or _CLUSTER_SIZE} {where}; "
             f"write the same number in replicas.{name} and configs.percona.cluster_size"
         )
-        yield Finding("cluster-size", "warning" if by_default else "error", f"replicas.{name}", message)
+        yield TopologyFinding("cluster-size", "warning" if by_default else "error", f"replicas.{name}", message)
 
 
 def _size_in(configs: Mapping[object, object]) -> object:

@@ -46,7 +46,7 @@ for number in range({count}):
 
 
 @dataclass(frozen=True)
-class Row:
+class BenchRow:
     """Measurements of one stack: medians of the runs; for memory, the maximum of the runs."""
 
     computes: int
@@ -91,7 +91,7 @@ def bench(root: Path, engine: Engine, stacks: Sequence[str], repeat: int) -> Non
     )
 
 
-def _line(row: Row) -> str:
+def _line(row: BenchRow) -> str:
     pack = row.with_pack.seconds / row.preview.seconds - 1
     share = 1 - row.preview.seconds / row.with_pack.seconds
     return (
@@ -102,7 +102,7 @@ def _line(row: Row) -> str:
     )
 
 
-def measure(root: Path, engine: Engine, name: str, repeat: int) -> Row:
+def measure(root: Path, engine: Engine, name: str, repeat: int) -> BenchRow:
     """Measures planning, previews and updates of one stack; previews and updates `repeat` times."""
     original = stack.load(root, name)
     started = time.monotonic()
@@ -123,7 +123,7 @@ def measure(root: Path, engine: Engine, name: str, repeat: int) -> Row:
             rounds = [_round(root, subjects) for _ in range(repeat)]
     finally:
         build_directory.remove(rendered)
-    return Row(len(planned.pool("compute")), resources, planning, *map(_median, zip(*rounds, strict=True)))
+    return BenchRow(len(planned.pool("compute")), resources, planning, *map(_median, zip(*rounds, strict=True)))
 
 
 def _deploy(operation: Operation) -> int:

@@ -19,7 +19,7 @@ from commands import stack
 from commands.engine.temporary_rendering import rendered
 from console.errors import UserError
 from console.progress import Reporter, duration
-from proof.prove import Subject, prove
+from proof.prove import ProvedStack, prove
 from proof.simulation import read
 from toolchain import cluster_programs
 
@@ -62,7 +62,7 @@ def measure(root: Path, name: str, binaries: Path, reporter: Reporter) -> Figure
     started = time.monotonic()
     with rendered(root, name) as tree:
         rendering = time.monotonic() - started
-        subject = Subject(name, settings, read(tree))
+        subject = ProvedStack(name, settings, read(tree))
     reporter.begin(f"Starting {name} on a control plane")
     proof = prove(subject, binaries, reporter.tick, trials=())
     reporter.end()

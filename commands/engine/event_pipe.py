@@ -19,7 +19,7 @@ from pathlib import Path
 from contract import VERDICTS_FILE
 from files import atomic
 from policy.engine import record
-from policy.engine.events import Event, Phase, parse
+from policy.engine.events import EnginePhase, Event, parse
 
 _LAST = b'{"quorateEnd":true}\n'
 
@@ -30,7 +30,7 @@ class RunSummary:
 
     lines: list[str] = field(default_factory=list[str])
     """The events of the phase, each a JSON object as text, without debug messages."""
-    phase: Phase = field(default_factory=Phase)
+    phase: EnginePhase = field(default_factory=EnginePhase)
     verdicts: str | None = None
     """The policy pack's record of the run as text (policy/engine/record.py); None if the pack evaluated no stack."""
 
@@ -46,7 +46,7 @@ class RunSummary:
         if message and message.severity == "debug":
             return None
         if event.begins_phase:
-            self.lines, self.phase = [], Phase()
+            self.lines, self.phase = [], EnginePhase()
         self.phase.add(event)
         self.lines.append(line.decode("utf-8").rstrip())
         return event

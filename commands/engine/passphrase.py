@@ -23,7 +23,7 @@ READ_ONLY = ("preview", "audit")
 
 
 @dataclass(frozen=True)
-class Access:
+class SecretAccess:
     """How a command gets access to a stack's secrets."""
 
     variables: dict[str, str] = field(default_factory=dict[str, str])
@@ -36,31 +36,31 @@ class Access:
     """A note for the user, such as that a passphrase was generated; empty for none."""
 
 
-def choose(command: Command, stack: Stack, workspace: Workspace, environment: Mapping[str, str]) -> Access:
+def choose(command: Command, stack: Stack, workspace: Workspace, environment: Mapping[str, str]) -> SecretAccess:
     """Returns how a command gets access to a stack's secrets.
 
     Raises UserError if it needs a passphrase that is missing.
     """
     given = _given(environment)
     if given:
-        return Access(given)
+        return SecretAccess(given)
     if stack.secrets_provider or workspace.backend.startswith("http"):
-        return Access()
+        return SecretAccess()
     kept = workspace.passphrase_file
     if stack.can_generate_secrets and kept.is_file():
         generated_secret(kept)
-        return Access({FILE: str(kept)})
+        return SecretAccess({FILE: str(kept)})
     if command in READ_ONLY:
         return _temporary(workspace)
     if not stack.can_generate_secrets:
         raise UserError(_missing(command, stack))
     if command == "destroy" and not workspace.has_state:
-        return Access()
+        return SecretAccess()
     if workspace.has_state or workspace.backend != default_backend(workspace.root):
         raise UserError(_locked_out(stack, workspace))
     name = kept.relative_to(workspace.root)
     note = f"Generated a passphrase for this lab. To use plain `pulumi`, set {FILE}={name}."
-    return Access({FILE: str(kept)}, new_passphrase_file=kept, note=note)
+    return SecretAccess({FILE: str(kept)}, new_passphrase_file=kept, note=note)
 
 
 def temporary_passphrase() -> dict[str, str]:
@@ -108,13 +108,13 @@ def _given(environment: Mapping[str, str]) -> dict[str, str]:
     return {FILE: str(file.resolve())}
 
 
-def _temporary(workspace: Workspace) -> Access:
+def _temporary(workspace: Workspace) -> SecretAccess:
     note = "No passphrase is set: this run uses placeholder secrets and temporary state."
     if workspace.has_state:
         note += (
             f"\nWithout its passphrase ({VALUE}) the stack's state cannot be opened, so every resource is shown as new."
         )
-    return Access(is_temporary=True, note=note)
+    return SecretAccess(is_temporary=True, note=note)
 
 
 def _missing(command: str, stack: Stack) -> str:

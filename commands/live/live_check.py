@@ -9,13 +9,13 @@ from cluster.api import MERGE, ApiError, Unreachable
 from cluster.objects import Object, holds, listed, mapping, name, number, text
 from commands.live import live_cluster
 from commands.live.live_cluster import LiveCluster
-from commands.live.live_nodes import Change, Difference, differences, notes, patch
+from commands.live.live_nodes import Difference, NodeChange, differences, notes, patch
 from commands.run import resources
-from commands.run.resources import Kind
+from commands.run.resources import ResourceKind
 from console.errors import UserError
 from openstack.config.wiring import ENVIRONMENT
 from openstack.data import MODE, directories
-from policy.engine.events import Step
+from policy.engine.events import EngineStep
 from text.quoting import printable
 
 _WORKLOADS = {"Deployment": "deployments", "StatefulSet": "statefulsets", "DaemonSet": "daemonsets"}
@@ -73,7 +73,7 @@ def blocking(cluster: LiveCluster, found: list[Difference]) -> list[Difference]:
     return [each for each in found if each.is_foreign or not (labels and each.change)]
 
 
-def require_nodes(cluster: LiveCluster) -> list[Change]:
+def require_nodes(cluster: LiveCluster) -> list[NodeChange]:
     """Returns the labels and taints that `up` sets on nodes.
 
     Raises UserError if the nodes differ from the plan otherwise.
@@ -87,7 +87,7 @@ def require_nodes(cluster: LiveCluster) -> list[Change]:
     return [each.change for each in found if each.change]
 
 
-def label_nodes(cluster: LiveCluster, changes: list[Change]) -> None:
+def label_nodes(cluster: LiveCluster, changes: list[NodeChange]) -> None:
     """Sets labels and taints of nodes as in `changes`. Raises UserError if the API server rejects a change."""
     items: dict[str, Object] = {name(each): each for each in cluster.nodes}
     for change in changes:
@@ -98,7 +98,7 @@ def label_nodes(cluster: LiveCluster, changes: list[Change]) -> None:
         print(f"Set labels and taints of node {change.node} as planned.", flush=True)
 
 
-def show_failing(cluster: LiveCluster, steps: Iterable[Step]) -> None:
+def show_failing(cluster: LiveCluster, steps: Iterable[EngineStep]) -> None:
     """Prints the last lines of each failed Job of Quorate, and of a pod of each workload among the failed `steps`."""
     try:
         show_failed_jobs(cluster)
@@ -132,7 +132,7 @@ def failed_job(cluster: LiveCluster, job: Object) -> str:
     return f"{title}{ended}. {_last_lines(cluster, namespace, newest)}"
 
 
-def failing_workload(cluster: LiveCluster, kind: Kind, called: str) -> str:
+def failing_workload(cluster: LiveCluster, kind: ResourceKind, called: str) -> str:
     """Returns a text for a workload that is not ready: the reason and the last log lines of its newest unready pod."""
     title = f"{kind.name} {kind.namespace}/{called} is not ready"
     path = f"/apis/apps/v1/namespaces/{kind.namespace}/{_WORKLOADS[kind.name]}/{called}"

@@ -29,7 +29,7 @@ Taint = tuple[str, str, str]
 
 
 @dataclass(frozen=True)
-class Change:
+class NodeChange:
     """The change of labels and taints that makes a node of the cluster agree with the plan."""
 
     node: str
@@ -58,7 +58,7 @@ class Difference:
     """A difference between a node and the plan, and the change of labels and taints that corrects it, or None."""
 
     message: str
-    change: Change | None = None
+    change: NodeChange | None = None
     is_foreign: bool = False
     """Whether `change` removes a taint that Quorate did not set, so that `up` does not apply `change` itself."""
 
@@ -113,11 +113,11 @@ def _of_node(node: Node, item: Object) -> Iterator[Difference]:
         ]
         said += [f"taint {_written(each)} is missing" for each in missing]
         said += [f"taint {_written(each)} is not in the plan" for each in own]
-        yield Difference(f"node {node.name}: {'; '.join(said)}", Change(node.name, wanted, missing, own))
+        yield Difference(f"node {node.name}: {'; '.join(said)}", NodeChange(node.name, wanted, missing, own))
     for each in surplus:
         if each not in own and each[2] != "PreferNoSchedule" and not each[0].startswith(CONDITIONS):
             message = f"node {node.name}: taint {_written(each)} repels the plan's pods"
-            yield Difference(message, Change(node.name, {}, (), (each,)), is_foreign=True)
+            yield Difference(message, NodeChange(node.name, {}, (), (each,)), is_foreign=True)
     is_master = contract.CONTROL_PLANE_TAINT in labels
     if is_master is not (contract.MASTER_POOL in node.roles):
         here, planned_as = ("a master", "not") if is_master else ("not a master", "one")
@@ -153,13 +153,13 @@ def _undeclared(item: Object) -> Iterator[Difference]:
     labels = texts(item, "metadata", "labels")
     own = {key: None for key in OWN_LABELS if key in labels}
     if own:
-        change = Change(name(item), own, (), ())
+        change = NodeChange(name(item), own, (), ())
         yield Difference(f"node {name(item)} has labels {', '.join(own)} and is not in the stack file", change)
     if contract.CONTROL_PLANE_TAINT in labels:
         yield Difference(f"node {name(item)} is a master and not in the stack file; add it there with role master")
 
 
-def patch(change: Change, item: Object) -> Object:
+def patch(change: NodeChange, item: Object) -> Object:
     """Returns the merge patch of a node's change. The API server rejects the patch if the node changed after `item`."""
     left = [each for each in listed(item, "spec", "taints") if _taint(each) not in change.surplus]
     overwritten = {(key, effect) for key, _, effect in change.taints}

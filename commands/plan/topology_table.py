@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from blueprint.patterns import expand
-from blueprint.topology import Finding, Placement, Topology, TopologyError, judge_together, place, read_topology
+from blueprint.topology import Placement, Topology, TopologyError, TopologyFinding, judge_together, place, read_topology
 
 
 def show(files: Sequence[Path], nodes: Sequence[str], *, as_json: bool) -> int:
@@ -21,7 +21,7 @@ def show(files: Sequence[Path], nodes: Sequence[str], *, as_json: bool) -> int:
     findings = list(environments[0][1].findings)
     if len(environments) > 1:
         findings = [
-            Finding(f.rule, f.severity, f"{topology.path}: {f.key}", f.message)
+            TopologyFinding(f.rule, f.severity, f"{topology.path}: {f.key}", f.message)
             for topology, placement in environments
             for f in placement.findings
         ] + judge_together(environments)
@@ -51,7 +51,7 @@ def _read(file: Path, nodes: Sequence[str]) -> tuple[Topology, Placement]:
     return topology, place(topology, nodes)
 
 
-def _as_json(environments: Sequence[tuple[Topology, Placement]], findings: Iterable[Finding]) -> str:
+def _as_json(environments: Sequence[tuple[Topology, Placement]], findings: Iterable[TopologyFinding]) -> str:
     placed = [
         {name: {"hosts": list(s.hosts), "replicas": s.replicas} for name, s in placement.services.items()}
         for _, placement in environments
@@ -64,7 +64,7 @@ def _as_json(environments: Sequence[tuple[Topology, Placement]], findings: Itera
     return json.dumps(head | {"findings": listed}, indent=2)
 
 
-def _as_text(environments: Sequence[tuple[Topology, Placement]], findings: Iterable[Finding]) -> str:
+def _as_text(environments: Sequence[tuple[Topology, Placement]], findings: Iterable[TopologyFinding]) -> str:
     lines: list[str] = []
     for topology, placement in environments:
         rows = [("SERVICE", "KIND", "REPLICAS", "NODES")]

@@ -25,7 +25,7 @@ SECRETS = "secrets"
 
 
 @dataclass(frozen=True)
-class Entry:
+class IndexEntry:
     """Size, times, mode and digest of one rendered file."""
 
     size: int
@@ -38,7 +38,7 @@ class Entry:
     """Inode change time (ctime) in nanoseconds, which programs cannot set. It reveals edits that keep size and
     modification time, for example by a tool that preserves times."""
 
-    def differs(self, other: Entry) -> bool:
+    def differs(self, other: IndexEntry) -> bool:
         """Whether the files of two entries differ in content or mode.
 
         For secret files, which have no digest, size and modification time stand for the content.
@@ -48,21 +48,21 @@ class Entry:
         return (self.size, self.modified, self.mode) != (other.size, other.modified, other.mode)
 
 
-Index = Mapping[str, Entry]
+Index = Mapping[str, IndexEntry]
 """Entries by path, relative to the stack's build directory."""
 
 
-def scan(directory: Path, known: Index) -> dict[str, Entry]:
+def scan(directory: Path, known: Index) -> dict[str, IndexEntry]:
     """Returns an entry for every file of the rendered tree, by path.
 
     A file is not read if its size, times and mode are those in `known`, an earlier index.
     """
-    found: dict[str, Entry] = {}
+    found: dict[str, IndexEntry] = {}
     for area in AREAS:
         for path in _files(directory / area):
             status = path.lstat()
             name = path.relative_to(directory).as_posix()
-            entry = Entry(status.st_size, status.st_mtime_ns, status.st_mode, "", status.st_ctime_ns)
+            entry = IndexEntry(status.st_size, status.st_mtime_ns, status.st_mode, "", status.st_ctime_ns)
             before = known.get(name)
             if before and entry == replace(before, digest=""):
                 found[name] = before
@@ -74,11 +74,11 @@ def scan(directory: Path, known: Index) -> dict[str, Entry]:
     return found
 
 
-def read(file: Path) -> dict[str, Entry] | None:
+def read(file: Path) -> dict[str, IndexEntry] | None:
     """Reads the index of a rendered tree from a file. Returns None if the file is missing or damaged."""
     try:
         document = cast("dict[str, dict[str, Any]]", json.loads(file.read_text(encoding="utf-8")))
-        return {path: Entry(**entry) for path, entry in document.items()}
+        return {path: IndexEntry(**entry) for path, entry in document.items()}
     except (OSError, ValueError, TypeError, AttributeError):
         return None
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from changes.change import Level
+from changes.change import Risk
 from changes.compare import changes
 from changes.inputs import resources
 from changes.rendered import patch
@@ -60,7 +60,7 @@ class Sides:
     @property
     def code(self) -> int:
         """Exit code of `quorate diff`: 0, or 3 if a change is forbidden."""
-        return FORBIDDEN if self.comparison.level is Level.FORBIDDEN else 0
+        return FORBIDDEN if self.comparison.level is Risk.FORBIDDEN else 0
 
 
 def diff(root: Path, name: str, ref: str) -> int:

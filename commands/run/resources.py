@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import contract
-from policy.engine.events import Step
+from policy.engine.events import EngineStep
 
 KUBERNETES = "kubernetes:"
 _UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
@@ -18,7 +18,7 @@ _PARTS = "component or provider"
 
 
 @dataclass(frozen=True, order=True)
-class Kind:
+class ResourceKind:
     """A kind of resources, in a namespace of Kubernetes or in none."""
 
     namespace: str
@@ -39,28 +39,30 @@ def plural(noun: str) -> str:
     return f"{noun}es" if noun.endswith("s") else f"{noun}s"
 
 
-def kind(step: Step) -> Kind:
+def kind(step: EngineStep) -> ResourceKind:
     """Returns the kind of the resource of an operation."""
-    return Kind(_metadata(step, "namespace"), _KINDS.get(step.type) or (_short(step.type) if is_real(step) else _PARTS))
+    return ResourceKind(
+        _metadata(step, "namespace"), _KINDS.get(step.type) or (_short(step.type) if is_real(step) else _PARTS)
+    )
 
 
-def is_real(step: Step) -> bool:
+def is_real(step: EngineStep) -> bool:
     """Whether the resource is something outside of Pulumi's state: no component, and no provider."""
     state = step.state or step.before
     return bool(state.get("custom")) and not step.type.startswith(_PROVIDERS)
 
 
-def is_default_provider(step: Step) -> bool:
+def is_default_provider(step: EngineStep) -> bool:
     """Whether Pulumi made the resource by itself; its numbers of changes do not count these."""
     return step.type.startswith(_PROVIDERS) and pulumi_name(step.urn).startswith("default")
 
 
-def name(step: Step) -> str:
+def name(step: EngineStep) -> str:
     """Returns the name of the resource of an operation: that of a Kubernetes object in its cluster, or Pulumi's."""
     return _metadata(step, "name") or pulumi_name(step.urn)
 
 
-def title(step: Step) -> str:
+def title(step: EngineStep) -> str:
     """Returns kind, namespace and name of the resource of an operation, such as `Deployment openstack/nova-api`."""
     found = kind(step)
     return f"{found.name} {found.namespace}/{name(step)}" if found.namespace else f"{found.name} {name(step)}"
@@ -81,7 +83,7 @@ def _short(type_: str) -> str:
     return type_.rpartition(":")[2].rpartition("/")[2]
 
 
-def _metadata(step: Step, key: str) -> str:
+def _metadata(step: EngineStep, key: str) -> str:
     """Returns a value of the metadata of a Kubernetes object; "" for other resources, and if it is not known."""
     if not step.type.startswith(KUBERNETES):
         return ""

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from commands.run import resources
-from commands.run.resources import Kind
-from policy.engine.events import Event, Step
+from commands.run.resources import ResourceKind
+from policy.engine.events import EngineStep, Event
 
 SIGNS = {"delete": "-", "replace": "±", "update": "~", "import": "=", "create": "+"}
 """Signs of operations, in the order in which changes are listed: removals first."""
@@ -19,7 +19,7 @@ NAMED = 3
 class RunChanges:
     """The changes of the last phase of a run."""
 
-    _steps: dict[str, Step] = field(default_factory=dict[str, Step])
+    _steps: dict[str, EngineStep] = field(default_factory=dict[str, EngineStep])
 
     def take(self, event: Event) -> None:
         """Follows an event of the run."""
@@ -30,7 +30,7 @@ class RunChanges:
 
     def lines(self) -> Iterator[str]:
         """Yields a line for each group of changes."""
-        groups: dict[tuple[str, Kind], list[Step]] = {}
+        groups: dict[tuple[str, ResourceKind], list[EngineStep]] = {}
         for step in self._steps.values():
             groups.setdefault((step.operation, resources.kind(step)), []).append(step)
         order = list(SIGNS)
@@ -39,6 +39,6 @@ class RunChanges:
             yield f"{SIGNS[operation]} {kind.counted(len(steps))}{names}"
 
 
-def _told(step: Step) -> str:
+def _told(step: EngineStep) -> str:
     changed = f" ({', '.join(step.changed)})" if step.operation != "create" and step.changed else ""
     return f"{resources.name(step)}{changed}"

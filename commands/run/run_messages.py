@@ -14,7 +14,7 @@ from pathlib import PurePosixPath
 from typing import Any, cast
 
 from commands.run import resources
-from policy.engine.events import Event, Step, closes_phase
+from policy.engine.events import EngineStep, Event, closes_phase
 from text.quoting import printable
 
 NAMED = 3
@@ -37,7 +37,7 @@ class RunMessages:
     _warnings: dict[str, dict[str, None]] = field(default_factory=dict[str, dict[str, None]])
     _program: dict[str, None] = field(default_factory=dict[str, None])
     _errors: dict[tuple[str, str], None] = field(default_factory=dict[tuple[str, str], None])
-    _steps: dict[str, Step] = field(default_factory=dict[str, Step])
+    _steps: dict[str, EngineStep] = field(default_factory=dict[str, EngineStep])
     """The last operation on each resource."""
     _providers: dict[str, str] = field(default_factory=dict[str, str])
     """URN of the provider of each resource."""
@@ -63,7 +63,7 @@ class RunMessages:
         elif notice := event.notice:
             self._warnings.setdefault(printable(notice.strip()), {})[""] = None
 
-    def _learn(self, step: Step) -> None:
+    def _learn(self, step: EngineStep) -> None:
         self._steps[step.urn] = step
         state = step.state or step.before
         self._providers[step.urn] = str(state.get("provider", "")).rpartition("::")[0]
@@ -112,7 +112,7 @@ class RunMessages:
             yield f"{self._title(urn)}: {text}" if urn else text
 
     @property
-    def failing(self) -> list[Step]:
+    def failing(self) -> list[EngineStep]:
         """The operations with errors in the last phase."""
         return [self._steps[urn] for urn in dict.fromkeys(urn for urn, _ in self._errors) if urn in self._steps]
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from commands.run import resources
 from console.progress import duration
-from policy.engine.events import Event, PhaseEnd, Step
+from policy.engine.events import EngineStep, Event, PhaseEnd
 from text.quoting import single_line
 
 MOST = 5
@@ -77,13 +77,13 @@ class RunProgress:
         """Shows that the run ends after its operations in progress. A signal handler may call it: it takes no lock."""
         self._is_interrupted = True
 
-    def _start(self, step: Step) -> None:
+    def _start(self, step: EngineStep) -> None:
         self._is_planned = step.is_planned
         self._seen += 1
         if step.operation not in _UNCHANGED and resources.is_real(step):
             self._waiting[step.urn] = _Waiting(resources.title(step), self.clock())
 
-    def _end(self, step: Step) -> None:
+    def _end(self, step: EngineStep) -> None:
         # Components are reported twice, and are no changes by themselves.
         self._done += self._waiting.pop(step.urn, None) is not None
 

@@ -39,7 +39,7 @@ def start(root: Path, name: str, server: str, kind: str, *, every: bool) -> int:
 
 
 def run(
-    lab: Lab, disturbing: Sequence[Disturbance], cloud: observation.Cloud, directory: Path, reporter: Reporter
+    lab: Lab, disturbing: Sequence[Disturbance], cloud: observation.DrilledCloud, directory: Path, reporter: Reporter
 ) -> list[Drill]:
     """Runs drills one after the other, to the first that fails. Writes their report into `directory` after each."""
     drills: list[Drill] = []
@@ -76,10 +76,10 @@ def selected(lab: Lab, quorums: Mapping[str, int], server: str = "", kind: str =
     return [*(disturbances.power_cut(lab, each) for each in lab.servers), *(each() for each in kinds.values())]
 
 
-def _cloud(root: Path, name: str, lab: Lab, planned: Plan, reporter: Reporter) -> observation.Cloud:
+def _cloud(root: Path, name: str, lab: Lab, planned: Plan, reporter: Reporter) -> observation.DrilledCloud:
     directory = lab_stack.directory(root, name)
     public = client.set_up(lab, lab.workers[-1], directory, reporter)
-    return observation.Cloud(
+    return observation.DrilledCloud(
         apis=workloads.apis(lab) | public,
         quorums=machine_lab.quorums(planned),
         release=openstack_programs.ensure(planned.settings.release, reporter),

@@ -17,7 +17,7 @@ from console.errors import UserError
 from console.progress import Reporter, duration
 from proof import proof_file as documents
 from proof import report
-from proof.prove import TRIALS, Subject, prove
+from proof.prove import TRIALS, ProvedStack, prove
 from proof.simulation import read
 from toolchain import cluster_programs
 
@@ -72,7 +72,7 @@ def _stacks(request: Request) -> list[str]:
 def _prove(root: Path, name: str, request: Request, binaries: Path, reporter: Reporter) -> documents.Document:
     settings = load_file(stack.find(root, name))
     with _tree(root, name, request.tree, reporter) as tree:
-        subject = Subject(name, settings, read(tree))
+        subject = ProvedStack(name, settings, read(tree))
     reporter.begin(f"Proving {name}: {len(subject.rendered.machines)} nodes")
     proof = prove(subject, binaries, reporter.tick, request.trials)
     reporter.end("proved" if proof.holds else f"{len(proof.findings)} findings")

@@ -14,7 +14,7 @@ import contract
 from blueprint.plan.nodes import Node
 from components.k8s_master import pki
 from components.k8s_master.pki import Pki
-from components.machine import File, Parts, Quorum, Step, Unit
+from components.machine import File, MemberQuorum, Parts, Step, Unit
 from files.yaml_writer import literal
 
 CLIENT_PORT, PEER_PORT = 2379, 2380
@@ -166,7 +166,7 @@ def _run(command: str) -> str:
     return f'sh "$ROOT{MEMBERS}" {command}'
 
 
-QUORUM = Quorum(NAME, may_stop=_run("may-stop"), is_back=_run("votes"))
+QUORUM = MemberQuorum(NAME, may_stop=_run("may-stop"), is_back=_run("votes"))
 """etcd's quorum. `may_stop` asks the members of the cluster's own list, which may differ from those of the stack."""
 
 _STEPS = (

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
-from components.machine.parts import Parts, Quorum, Step
+from components.machine.parts import MemberQuorum, Parts, Step
 from files.yaml_writer import literal
 
 NONE = "-"
@@ -71,7 +71,7 @@ def _manifest(parts: Parts, steps: dict[str, Step]) -> Iterator[str]:
             yield f"leave {name}"
 
 
-def _name(quorum: Quorum | None) -> str:
+def _name(quorum: MemberQuorum | None) -> str:
     return quorum.name if quorum else NONE
 
 
@@ -80,7 +80,7 @@ def _step(step: Step) -> str:
     return _script(step.does, {"check": step.check, "apply": step.apply, **leave})
 
 
-def _quorum(quorum: Quorum) -> str:
+def _quorum(quorum: MemberQuorum) -> str:
     does = f"Answers for {quorum.name}: may this machine's member stop, and is it back?"
     return _script(does, {"may-stop": quorum.may_stop, "is-back": quorum.is_back})
 

@@ -23,7 +23,7 @@ ROOT = "root:root"
 
 
 @dataclass(frozen=True)
-class Quorum:
+class MemberQuorum:
     """A quorum that has a member on the machine, with the commands that check it.
 
     Both commands are POSIX shell. `may_stop` succeeds if the other members keep a majority, else it prints why not.
@@ -43,7 +43,7 @@ class Unit:
     """
 
     name: str
-    disrupts: Quorum | None = None
+    disrupts: MemberQuorum | None = None
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class Step:
     apply: str
     after: tuple[str, ...] = ()
     """Names of the machine's steps that must run before this one."""
-    disrupts: Quorum | None = None
+    disrupts: MemberQuorum | None = None
     """The quorum whose local member `apply` stops."""
     awaits_others: bool = False
     """Whether `apply` waits until other machines have run their earlier steps."""
@@ -126,7 +126,7 @@ class Parts:
         return tuple({file.restarts.name: file.restarts for file in self.files if file.restarts}.values())
 
     @property
-    def quorums(self) -> Mapping[str, Quorum]:
+    def quorums(self) -> Mapping[str, MemberQuorum]:
         """The quorums, by name, whose member on this machine is stopped by a step or by the restart of a unit."""
         found = [each.disrupts for each in (*self.steps, *self.units) if each.disrupts]
         return {quorum.name: quorum for quorum in found}

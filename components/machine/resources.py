@@ -48,7 +48,7 @@ class MachinePoolArgs:
     """Whether the machines are already nodes of a running cluster. Their component then creates no files."""
 
 
-class Machine(Component[MachineArgs]):
+class MachineComponent(Component[MachineArgs]):
     """A physical or virtual machine, with its files and steps."""
 
     token = contract.MACHINE

@@ -33,7 +33,7 @@ class Tree:
 
 
 @dataclass(frozen=True)
-class VirtualMachine:
+class GuestMachine:
     """A virtual machine that a target may make."""
 
     node: Node
@@ -65,7 +65,7 @@ class Target(ABC):
     def virtual_machine(
         self,
         name: str,  # noqa: ARG002
-        vm: VirtualMachine,  # noqa: ARG002
+        vm: GuestMachine,  # noqa: ARG002
         after: Sequence[pulumi.Resource],  # noqa: ARG002
         opts: pulumi.ResourceOptions,  # noqa: ARG002
     ) -> Sequence[pulumi.Resource]:

@@ -11,7 +11,7 @@ from blueprint.plan.nodes import Node
 from blueprint.stackfile.inventory import Machine, is_made
 from blueprint.stackfile.settings import Settings
 from blueprint.stackfile.virt import SHARED_KERNEL
-from components.target import VirtualMachine, directory, ssh_client
+from components.target import GuestMachine, directory, ssh_client
 from components.target.libvirt_machines import LibvirtMachines
 from components.target.system_containers import SystemContainers
 from components.target.virt_access import VirtAccess
@@ -40,7 +40,7 @@ class Hypervisors:
         self._containers = SystemContainers(access, root_filesystem) if root_filesystem else None
 
     def machine(
-        self, name: str, vm: VirtualMachine, after: Sequence[pulumi.Resource], opts: pulumi.ResourceOptions
+        self, name: str, vm: GuestMachine, after: Sequence[pulumi.Resource], opts: pulumi.ResourceOptions
     ) -> Sequence[pulumi.Resource]:
         """Makes a machine. Returns the resources that stand for it and for later changes of its definition.
 

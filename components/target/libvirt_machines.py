@@ -19,8 +19,8 @@ import pulumi_libvirt as libvirt
 from pulumi_command import remote
 
 from blueprint.stackfile.inventory import Machine
-from blueprint.stackfile.virt import Image
-from components.target import VirtualMachine
+from blueprint.stackfile.virt import MachineImage
+from components.target import GuestMachine
 from components.target.ssh_connection import as_root, connection
 from components.target.virt_access import VirtAccess, merged
 from components.virt_host import DOMAIN
@@ -71,7 +71,7 @@ class LibvirtMachines:
     `image`: the one that their disks start from. `known_hosts`: path of the file with the virt hosts' keys.
     """
 
-    def __init__(self, access: VirtAccess, image: Image, known_hosts: str) -> None:
+    def __init__(self, access: VirtAccess, image: MachineImage, known_hosts: str) -> None:
         self._access = access
         self._ssh = access.ssh
         self._image = image
@@ -82,7 +82,7 @@ class LibvirtMachines:
         self,
         name: str,
         host: Machine,
-        vm: VirtualMachine,
+        vm: GuestMachine,
         after: Sequence[pulumi.Resource],
         opts: pulumi.ResourceOptions,
     ) -> Sequence[pulumi.Resource]:

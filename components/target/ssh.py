@@ -21,7 +21,7 @@ from pulumi_command import remote
 
 from blueprint.plan.nodes import Node
 from blueprint.stackfile import settings
-from components.target import Target, Tree, VirtualMachine, directory, live
+from components.target import GuestMachine, Target, Tree, directory, live
 from components.target.secret_archive import archive
 from components.target.ssh_connection import as_root, connection
 from components.templates import fill
@@ -40,7 +40,7 @@ BOOTING_DIALS = 30
 """The same for a machine that Quorate makes and that may still boot: two minutes or more. Project figure."""
 
 
-class Ssh(Target):
+class SshTarget(Target):
     """Target that sets up machines over SSH and applies all Kubernetes objects to their cluster.
 
     `kubeconfig`: an administrator's, valid as soon as the masters are set up. `hypervisors`: makes virtual machines;
@@ -65,7 +65,7 @@ class Ssh(Target):
         self._provider: kubernetes.Provider | None = None
 
     def virtual_machine(
-        self, name: str, vm: VirtualMachine, after: Sequence[pulumi.Resource], opts: pulumi.ResourceOptions
+        self, name: str, vm: GuestMachine, after: Sequence[pulumi.Resource], opts: pulumi.ResourceOptions
     ) -> Sequence[pulumi.Resource]:
         return self._hypervisors.machine(name, vm, after, opts) if self._hypervisors else []
 

@@ -17,8 +17,8 @@ import pulumi
 from pulumi_command import remote
 
 from blueprint.stackfile.inventory import Machine
-from blueprint.stackfile.virt import Image
-from components.target import VirtualMachine
+from blueprint.stackfile.virt import MachineImage
+from components.target import GuestMachine
 from components.target.secret_archive import archive
 from components.target.ssh_connection import as_root, connection
 from components.target.virt_access import VirtAccess, merged
@@ -33,7 +33,7 @@ _IMAGES = "quorate/images"
 class SystemContainers:
     """Makes system containers. `image`: the root file system that they start from."""
 
-    def __init__(self, access: VirtAccess, image: Image) -> None:
+    def __init__(self, access: VirtAccess, image: MachineImage) -> None:
         self._access = access
         self._image = image
         self._place = f"{_IMAGES}/{image.sha256[:12]}.tar"
@@ -44,7 +44,7 @@ class SystemContainers:
         self,
         name: str,
         host: Machine,
-        vm: VirtualMachine,
+        vm: GuestMachine,
         after: Sequence[pulumi.Resource],
         opts: pulumi.ResourceOptions,
     ) -> Sequence[pulumi.Resource]:
@@ -100,7 +100,7 @@ class SystemContainers:
     def _run(self, *arguments: str) -> str:
         return shlex.join(as_root(self._access.ssh, "sh", "-s", *arguments))
 
-    def _input(self, vm: VirtualMachine) -> pulumi.Output[str]:
+    def _input(self, vm: GuestMachine) -> pulumi.Output[str]:
         """Returns the script, and before it the function that prints the machine's files. A secret."""
         seed = {f"seed/{name}": text for name, text in self._access.cloud_init(vm).items()}
         files: Mapping[str, str | pulumi.Output[str]] = {**vm.definition, **seed}

@@ -17,7 +17,7 @@ from blueprint.plan.nodes import Node
 from blueprint.stackfile.inventory import Machine
 from blueprint.stackfile.settings import Ssh
 from blueprint.stackfile.virt import Virt
-from components.target import VirtualMachine, ssh_client
+from components.target import GuestMachine, ssh_client
 from components.target.ssh_connection import as_root
 from components.virt_host import DOMAIN
 from components.virt_host.cloud_init import Guest, Interface, meta_data, network_config, user_data
@@ -45,7 +45,7 @@ class VirtAccess:
         """Returns the public SSH host key of a machine: that of the stack file, or the one that is derived."""
         return node.machine.host_key or self.keys.public(node.name)
 
-    def cloud_init(self, vm: VirtualMachine) -> dict[str, str | pulumi.Output[str]]:
+    def cloud_init(self, vm: GuestMachine) -> dict[str, str | pulumi.Output[str]]:
         """Returns the files that cloud-init reads at a machine's first boot, by name. `user-data` is a secret."""
         node = vm.node
         interface = Interface.of(node.machine.hypervisor, vm.definition.get(DOMAIN, ""))
@@ -58,7 +58,7 @@ class VirtAccess:
         }
 
     def definition(
-        self, name: str, host: Machine, vm: VirtualMachine, uri: str, opts: pulumi.ResourceOptions
+        self, name: str, host: Machine, vm: GuestMachine, uri: str, opts: pulumi.ResourceOptions
     ) -> DomainDefinition:
         """Creates the resource that applies later changes of a domain. `uri`: libvirt's on the virt host."""
         return DomainDefinition(
@@ -81,7 +81,7 @@ class VirtAccess:
     def _shell(self, text: str) -> str:
         return text if self.ssh.user == "root" or not text else shlex.join(as_root(self.ssh, "sh", "-c", text))
 
-    def _known_hosts(self, host: Machine, vm: VirtualMachine) -> pulumi.Output[str]:
+    def _known_hosts(self, host: Machine, vm: GuestMachine) -> pulumi.Output[str]:
         """Returns the file of known hosts of a restart: the virt host, and the machine that is asked."""
         asked = vm.restart.asks
         return pulumi.Output.from_input(self.host_key(asked)).apply(

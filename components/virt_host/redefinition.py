@@ -47,7 +47,7 @@ class RestartError(Exception):
 
 
 @dataclass(frozen=True)
-class Change:
+class Redefinition:
     """A new definition of a virtual machine, with the command lines that reach its host and those who are asked."""
 
     name: str
@@ -64,7 +64,7 @@ class Change:
     known_hosts: str
 
     @classmethod
-    def of(cls, before: str, props: Mapping[str, Any], known_hosts: Path) -> Change:
+    def of(cls, before: str, props: Mapping[str, Any], known_hosts: Path) -> Redefinition:
         """Returns the change from the definition `before` to what properties of the resource describe.
 
         `known_hosts`: where its file is.
@@ -160,7 +160,7 @@ class DefinitionProvider(ResourceProvider):
         with tempfile.TemporaryDirectory(prefix="quorate-") as directory:
             known_hosts = Path(directory) / "known_hosts"
             known_hosts.write_text(str(_news["known_hosts"]), encoding="utf-8")
-            Change.of(str(_olds["definition"]), _news, known_hosts).apply()
+            Redefinition.of(str(_olds["definition"]), _news, known_hosts).apply()
         return UpdateResult(_news)
 
 

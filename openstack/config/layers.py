@@ -56,7 +56,7 @@ Value = Scalar | tuple[Scalar, ...] | Repeated
 Section = Mapping[str, Value]
 
 
-class Level(IntEnum):
+class Origin(IntEnum):
     """Origin of a configuration value. A value of a higher level overrides a value of a lower level."""
 
     RELEASE = 1
@@ -75,7 +75,7 @@ class Level(IntEnum):
 class Layer:
     """Configuration values from one source."""
 
-    level: Level
+    level: Origin
     source: str
     """Section of a source document, page of a manual, or key of the stack file."""
     sections: Mapping[str, Section]
@@ -87,7 +87,7 @@ class Setting:
     """A value of a merged configuration, with its origin."""
 
     value: Value
-    level: Level
+    level: Origin
     source: str
 
 

@@ -8,7 +8,7 @@ from functools import cache
 from blueprint.openstack import options
 from blueprint.patterns import expand
 from blueprint.stackfile.settings import Options, Settings
-from openstack.config.layers import ConfigFile, Layer, Level, Repeated, Section, Value, WrittenFile
+from openstack.config.layers import ConfigFile, Layer, Origin, Repeated, Section, Value, WrittenFile
 
 
 def with_options(file: WrittenFile, settings: Settings, project: str, service: str | None) -> WrittenFile:
@@ -25,7 +25,7 @@ def _layers(file: str, settings: Settings, project: str, service: str | None) ->
     )
     for source, holder in holders:
         if holder and file in holder.options:
-            yield _layer(Level.STACK, source, settings.release, file, holder.options)
+            yield _layer(Origin.STACK, source, settings.release, file, holder.options)
 
 
 def node_layers(file: str, settings: Settings, service: str, node: str) -> Iterator[Layer]:
@@ -37,7 +37,7 @@ def node_layers(file: str, settings: Settings, service: str, node: str) -> Itera
         override = values.services.get(service)
         if override and file in override.options and node in _names(pattern):
             source = f"quorate:nodes.{pattern}.services.{service}.options"
-            yield _layer(Level.NODE, source, settings.release, file, override.options)
+            yield _layer(Origin.NODE, source, settings.release, file, override.options)
 
 
 @cache
@@ -45,7 +45,7 @@ def _names(pattern: str) -> frozenset[str]:
     return frozenset(expand(pattern))
 
 
-def _layer(level: Level, source: str, release: str, file: str, given: Options) -> Layer:
+def _layer(level: Origin, source: str, release: str, file: str, given: Options) -> Layer:
     known = options.listed(release, file)
     sections = {name: _section(given[file][name], known.get(name, {})) for name in given[file]}
     return Layer(level, source, sections)

@@ -5,7 +5,7 @@ Option names are OpenStack's own. The source of a layer is a section of source 0
 
 from __future__ import annotations
 
-from openstack.config.layers import ConfigFile, Layer, Level, Repeated, Secret, Section, Value, WrittenFile
+from openstack.config.layers import ConfigFile, Layer, Origin, Repeated, Secret, Section, Value, WrittenFile
 from openstack.config.wiring import REGION, Wiring
 
 _CACHE = "https://docs.openstack.org/oslo.cache/2026.1/configuration/index.html"
@@ -32,7 +32,7 @@ def database(wiring: Wiring, user: str, name: str | None = None, section: str = 
         "connection_parameters": LIMITED,
         "max_retries": -1,
     }
-    return Layer(Level.PROJECT, _DATABASE, {section: options})
+    return Layer(Origin.PROJECT, _DATABASE, {section: options})
 
 
 def with_long_statements(file: WrittenFile) -> WrittenFile:
@@ -41,7 +41,7 @@ def with_long_statements(file: WrittenFile) -> WrittenFile:
         return file
     limited = (section for section, options in file.document().items() if "connection_parameters" in options)
     lifted: dict[str, Section] = {section: {"connection_parameters": CONNECT} for section in limited}
-    return file.with_layers(Layer(Level.PROJECT, _DATABASE, lifted))
+    return file.with_layers(Layer(Origin.PROJECT, _DATABASE, lifted))
 
 
 def messaging(wiring: Wiring, user: str) -> Layer:
@@ -68,7 +68,7 @@ def messaging(wiring: Wiring, user: str) -> Layer:
             "transport_url": wiring.notifications(user),
         },
     }
-    return Layer(Level.PROJECT, _MESSAGING, sections)
+    return Layer(Origin.PROJECT, _MESSAGING, sections)
 
 
 def service_user(wiring: Wiring, user: str) -> dict[str, Value]:
@@ -93,7 +93,7 @@ def cache(wiring: Wiring) -> Layer:
         # A memcached instance that was unreachable may still contain a token that was revoked meanwhile.
         "memcache_pool_flush_on_reconnect": True,
     }
-    return Layer(Level.PROJECT, _CACHE, {"cache": options} if wiring.caches() else {})
+    return Layer(Origin.PROJECT, _CACHE, {"cache": options} if wiring.caches() else {})
 
 
 def authentication(wiring: Wiring, user: str) -> Layer:
@@ -116,16 +116,16 @@ def authentication(wiring: Wiring, user: str) -> Layer:
             "memcache_security_strategy": "ENCRYPT",
             "memcache_secret_key": Secret(f"{user}/memcached"),
         }
-    return Layer(Level.PROJECT, _MIDDLEWARE, {"keystone_authtoken": options})
+    return Layer(Origin.PROJECT, _MIDDLEWARE, {"keystone_authtoken": options})
 
 
 def locks(project: str) -> Layer:
     """Returns the setting for the directory of lock files, which processes of one pod share."""
     source = "https://docs.openstack.org/oslo.concurrency/2026.1/configuration/index.html"
-    return Layer(Level.PROJECT, source, {"oslo_concurrency": {"lock_path": f"/var/lib/{project}/locks"}})
+    return Layer(Origin.PROJECT, source, {"oslo_concurrency": {"lock_path": f"/var/lib/{project}/locks"}})
 
 
 def behind_a_proxy() -> Layer:
     """Returns the setting that makes an API take its client's scheme and address from the proxy's headers."""
     source = "https://docs.openstack.org/oslo.middleware/2026.1/reference/opts.html"
-    return Layer(Level.PROJECT, source, {"oslo_middleware": {"enable_proxy_headers_parsing": True}})
+    return Layer(Origin.PROJECT, source, {"oslo_middleware": {"enable_proxy_headers_parsing": True}})

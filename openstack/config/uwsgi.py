@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from openstack.config.layers import ConfigFile, Layer, Level
+from openstack.config.layers import ConfigFile, Layer, Origin
 from openstack.config.wiring import Wiring
 
 _SOURCE = "https://docs.openstack.org/project-team-guide/wsgi.html"
@@ -34,10 +34,10 @@ def uwsgi(wiring: Wiring, process: str, name: str, module: str, port: int) -> Co
         "worker-reload-mercy": 25,
     }
     size = Layer(
-        Level.ARCHITECTURE,
+        Origin.ARCHITECTURE,
         f"cores requested by {process} (blueprint/plan/sizing.yaml)",
         {
             "uwsgi": {"processes": wiring.workers(process)},
         },
     )
-    return ConfigFile(name, "ini", (Layer(Level.PROJECT, _SOURCE, {"uwsgi": options}), size))
+    return ConfigFile(name, "ini", (Layer(Origin.PROJECT, _SOURCE, {"uwsgi": options}), size))

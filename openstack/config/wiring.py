@@ -197,7 +197,7 @@ def beside_galera(process: str, galera: str) -> str:
     return further_clusters.companion(process, galera, GALERA)
 
 
-def _clusters(plan: Plan, kind: further_clusters.Kind) -> tuple[str, ...]:
+def _clusters(plan: Plan, kind: further_clusters.ClusterKind) -> tuple[str, ...]:
     return tuple(process.name for process in plan.processes if process.process == kind.definition)
 
 

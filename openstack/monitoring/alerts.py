@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from openstack.config.wiring import Wiring
-from openstack.monitoring.quorums import Quorum, quorums
+from openstack.monitoring.quorums import WatchedQuorum, quorums
 
 MEMBER = "quorate:member:counts"
 """Metric for each member of a quorum in the plan: 1 if the member takes part in the quorum, otherwise 0."""
@@ -40,7 +40,7 @@ def document(wiring: Wiring) -> Mapping[str, Any]:
     return {"groups": groups}
 
 
-def _records(quorum: Quorum) -> Iterator[Rule]:
+def _records(quorum: WatchedQuorum) -> Iterator[Rule]:
     labels = {"quorum": quorum.name}
     # `up` exists for every target, so that a member that does not answer is 0 instead of absent.
     expression = f'max by (member) (({quorum.counts}) or 0 * up{{job="{quorum.name}"}})'
@@ -48,7 +48,7 @@ def _records(quorum: Quorum) -> Iterator[Rule]:
     yield {"record": MEMBERS, "expr": f"sum({_of(MEMBER, quorum)})", "labels": labels}
 
 
-def _losses(quorum: Quorum) -> Iterator[Rule]:
+def _losses(quorum: WatchedQuorum) -> Iterator[Rule]:
     """Yields the alerts for lost members. A lost member is critical if one more loss would end the majority."""
     members, there, needed = _of(MEMBERS, quorum), quorum.size, quorum.majority
     lost = f"query `{_of(MEMBER, quorum)} == 0` | sortByLabel `member`"
@@ -62,14 +62,14 @@ def _losses(quorum: Quorum) -> Iterator[Rule]:
     yield _alert("QuorumLost", f"{members} < {needed}", _AT_ONCE, quorum, count)
 
 
-def _own(quorum: Quorum) -> Iterator[Rule]:
+def _own(quorum: WatchedQuorum) -> Iterator[Rule]:
     if quorum.kind == "galera":
         yield from _galera(quorum)
     if quorum.kind == "rabbitmq":
         yield from _rabbitmq(quorum)
 
 
-def _galera(quorum: Quorum) -> Iterator[Rule]:
+def _galera(quorum: WatchedQuorum) -> Iterator[Rule]:
     # 4 is Synced. ProxySQL sends no traffic to a member that stays in another state (source 004, 5.1.2).
     yield _alert(
         "GaleraMemberNotSynced",
@@ -87,7 +87,7 @@ def _galera(quorum: Quorum) -> Iterator[Rule]:
     )
 
 
-def _rabbitmq(quorum: Quorum) -> Iterator[Rule]:
+def _rabbitmq(quorum: WatchedQuorum) -> Iterator[Rule]:
     job = f'job="{quorum.name}"'
     # A stopped member is unreachable too. There is a partition if more members are unreachable than are stopped.
     yield _alert(
@@ -115,7 +115,7 @@ def _rabbitmq(quorum: Quorum) -> Iterator[Rule]:
     )
 
 
-def _target_down(watched: tuple[Quorum, ...]) -> Rule:
+def _target_down(watched: tuple[WatchedQuorum, ...]) -> Rule:
     jobs = "|".join(quorum.name for quorum in watched)
     return {
         "alert": "TargetDown",
@@ -139,7 +139,7 @@ def _disk() -> Rule:
     }
 
 
-def _alert(name: str, expression: str, urgency: _Urgency, quorum: Quorum, summary: str) -> Rule:
+def _alert(name: str, expression: str, urgency: _Urgency, quorum: WatchedQuorum, summary: str) -> Rule:
     return {
         "alert": name,
         "expr": expression,
@@ -149,5 +149,5 @@ def _alert(name: str, expression: str, urgency: _Urgency, quorum: Quorum, summar
     }
 
 
-def _of(record: str, quorum: Quorum) -> str:
+def _of(record: str, quorum: WatchedQuorum) -> str:
     return f'{record}{{quorum="{quorum.name}"}}'

@@ -10,19 +10,19 @@ import json
 from typing import Any
 
 from files.yaml_writer import plain_document
-from openstack.config.layers import ConfigFile, Layer, Level, Secret, TextFile, WrittenFile
+from openstack.config.layers import ConfigFile, Layer, Origin, Secret, TextFile, WrittenFile
 from openstack.config.ports import PROMETHEUS
 from openstack.config.wiring import Wiring
-from openstack.definition import File
+from openstack.definition import ConfigurationFile
 from openstack.monitoring.alerts import MEMBER, MEMBERS
-from openstack.monitoring.quorums import Quorum, quorums
+from openstack.monitoring.quorums import WatchedQuorum, quorums
 
-SETTINGS = File("grafana.ini", "/etc/grafana/grafana.ini")
-SOURCES = File("prometheus.yaml", "/etc/grafana/provisioning/datasources/prometheus.yaml")
-PROVIDER = File("provisioning.yaml", "/etc/grafana/provisioning/dashboards/provisioning.yaml")
-DASHBOARD = File("quorums.json", "/etc/grafana/dashboards/quorums.json")
-PASSWORD = File("admin-password", "/etc/grafana/admin-password")
-KEY = File("secret-key", "/etc/grafana/secret-key")
+SETTINGS = ConfigurationFile("grafana.ini", "/etc/grafana/grafana.ini")
+SOURCES = ConfigurationFile("prometheus.yaml", "/etc/grafana/provisioning/datasources/prometheus.yaml")
+PROVIDER = ConfigurationFile("provisioning.yaml", "/etc/grafana/provisioning/dashboards/provisioning.yaml")
+DASHBOARD = ConfigurationFile("quorums.json", "/etc/grafana/dashboards/quorums.json")
+PASSWORD = ConfigurationFile("admin-password", "/etc/grafana/admin-password")
+KEY = ConfigurationFile("secret-key", "/etc/grafana/secret-key")
 FILES = (SETTINGS, SOURCES, PROVIDER, DASHBOARD, PASSWORD, KEY)
 PORT = 3000
 
@@ -32,7 +32,7 @@ _MANUAL = "https://grafana.com/docs/grafana/latest/setup-grafana/configure-grafa
 def files(wiring: Wiring, store: str) -> tuple[WrittenFile, ...]:
     """Returns the files of a Grafana instance. `store`: name of the process in the plan that runs Prometheus."""
     return (
-        ConfigFile(SETTINGS.name, "ini", (Layer(Level.PROJECT, _MANUAL, _settings()),)),
+        ConfigFile(SETTINGS.name, "ini", (Layer(Origin.PROJECT, _MANUAL, _settings()),)),
         TextFile(SOURCES.name, (plain_document(_sources(wiring, store)),)),
         TextFile(PROVIDER.name, (plain_document(_provider()),)),
         TextFile(DASHBOARD.name, (json.dumps(_dashboard(wiring), indent=1) + "\n",)),
@@ -52,7 +52,7 @@ def _settings() -> dict[str, dict[str, str | int | bool]]:
     }
 
 
-def _content(file: File) -> str:
+def _content(file: ConfigurationFile) -> str:
     """Returns the expression that Grafana replaces by the content of a file."""
     return f"$__file{{{file.path}}}"
 
@@ -100,7 +100,7 @@ def _dashboard(wiring: Wiring) -> dict[str, Any]:
     }
 
 
-def _panels(quorum: Quorum, row: int) -> tuple[dict[str, Any], dict[str, Any]]:
+def _panels(quorum: WatchedQuorum, row: int) -> tuple[dict[str, Any], dict[str, Any]]:
     steps: list[dict[str, Any]] = [
         {"color": "red", "value": None},
         {"color": "orange", "value": quorum.majority},
@@ -122,7 +122,7 @@ def _panels(quorum: Quorum, row: int) -> tuple[dict[str, Any], dict[str, Any]]:
     return count | _query(MEMBERS, quorum), history | _query(MEMBER, quorum)
 
 
-def _query(record: str, quorum: Quorum) -> dict[str, Any]:
+def _query(record: str, quorum: WatchedQuorum) -> dict[str, Any]:
     source = {"type": "prometheus", "uid": "${source}"}
     target = {"refId": "A", "expr": f'{record}{{quorum="{quorum.name}"}}', "legendFormat": "{{member}}"}
     return {"datasource": source, "targets": [target | {"datasource": source}]}

@@ -17,7 +17,7 @@ from openstack.config.wiring import GALERA, Wiring, beside_galera
 
 
 @dataclass(frozen=True)
-class Quorum:
+class WatchedQuorum:
     """A quorum that Prometheus watches. `name` is also the name of the scrape job for the members."""
 
     kind: Literal["galera", "rabbitmq", "etcd"]
@@ -40,26 +40,28 @@ class Quorum:
         return majority(self.size)
 
 
-def quorums(wiring: Wiring) -> tuple[Quorum, ...]:
+def quorums(wiring: Wiring) -> tuple[WatchedQuorum, ...]:
     """Returns the quorums of the stack whose members have metrics: Galera, RabbitMQ clusters and etcd."""
     return tuple(_quorums(wiring))
 
 
-def _quorums(wiring: Wiring) -> Iterator[Quorum]:
+def _quorums(wiring: Wiring) -> Iterator[WatchedQuorum]:
     for galera in filter(wiring.has, wiring.galeras):
         # 1 if the member is in the primary component. A member that receives a state transfer votes and counts.
         job = galera_job(galera)
         status = f'mysql_global_status_wsrep_cluster_status{{job="{job}"}}'
-        yield Quorum("galera", job, _members(wiring, galera, MYSQL), status, beside_galera("mysqld-exporter", galera))
+        yield WatchedQuorum(
+            "galera", job, _members(wiring, galera, MYSQL), status, beside_galera("mysqld-exporter", galera)
+        )
     for broker in filter(wiring.has, wiring.brokers):
         targets = _members(wiring, broker, RABBITMQ_METRICS)
         # A paused member does not answer. A member that answers but reaches too few others is not in the majority.
         tolerated = len(targets) - majority(len(targets))
         unreachable = f'rabbitmq_unreachable_cluster_peers_count{{job="{broker}"}}'
-        yield Quorum("rabbitmq", broker, targets, f"{unreachable} <= bool {tolerated}")
+        yield WatchedQuorum("rabbitmq", broker, targets, f"{unreachable} <= bool {tolerated}")
     if wiring.etcd_members:
         targets = {name: f"{address}:{contract.ETCD_METRICS_PORT}" for name, address in wiring.etcd_members.items()}
-        yield Quorum("etcd", "etcd", targets, 'etcd_server_has_leader{job="etcd"}')
+        yield WatchedQuorum("etcd", "etcd", targets, 'etcd_server_has_leader{job="etcd"}')
 
 
 def galera_job(galera: str) -> str:

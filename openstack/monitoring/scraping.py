@@ -11,7 +11,7 @@ from typing import Any
 
 from openstack.config.ports import ALERTMANAGER, MYSQLD_EXPORTER, NODE_EXPORTER, OPENSTACK_EXPORTER, PROMETHEUS
 from openstack.config.wiring import Wiring
-from openstack.monitoring.quorums import Quorum, quorums
+from openstack.monitoring.quorums import WatchedQuorum, quorums
 
 INTERVAL = 15
 """Seconds between two scrapes and between two evaluations. Project figure; Prometheus' default is 60."""
@@ -58,11 +58,11 @@ def _records(name: str, port: int) -> Job:
     return {"dns_sd_configs": [{"names": [name], "type": "A", "port": port}]}
 
 
-def _direct(quorum: Quorum) -> Job:
+def _direct(quorum: WatchedQuorum) -> Job:
     return {"job_name": quorum.name, "static_configs": _static(quorum.targets)}
 
 
-def _probed(quorum: Quorum, exporter: str) -> Job:
+def _probed(quorum: WatchedQuorum, exporter: str) -> Job:
     """Returns the scrape job for a Galera, whose members serve no metrics.
 
     Any instance of the mysqld-exporter at `exporter` queries the member that a request names.

@@ -13,11 +13,11 @@ from files.yaml_writer import plain_document
 from openstack.config.layers import TextFile, WrittenFile
 from openstack.config.ports import ALERTMANAGER as PORT
 from openstack.config.wiring import Wiring
-from openstack.definition import Container, File, Http, Port, ProcessDefinition, ProjectDefinition
+from openstack.definition import ConfigurationFile, Container, Http, Port, ProcessDefinition, ProjectDefinition
 
 _GOSSIP = 9094
-_CONFIG = File("alertmanager.yml", "/etc/prometheus/alertmanager.yml")
-_START = File("alertmanager-start.sh", "/etc/prometheus/alertmanager-start.sh")
+_CONFIG = ConfigurationFile("alertmanager.yml", "/etc/prometheus/alertmanager.yml")
+_START = ConfigurationFile("alertmanager-start.sh", "/etc/prometheus/alertmanager-start.sh")
 
 _DEFAULT = {
     # Alerts of one quorum arrive together. Times are Alertmanager's own defaults, except the wait before the first

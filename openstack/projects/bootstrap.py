@@ -13,10 +13,10 @@ from openstack import scripts
 from openstack.accounts import ADMINISTRATOR
 from openstack.config.layers import Secret, TextFile
 from openstack.config.wiring import REGION, Wiring
-from openstack.definition import File, JobDefinition, ProjectDefinition
+from openstack.definition import ConfigurationFile, JobDefinition, ProjectDefinition
 
-_SCRIPT = File("cloud_content.py", "/usr/local/bin/cloud_content.py")
-_CONTENT = File("content.json", "/etc/quorate/content.json")
+_SCRIPT = ConfigurationFile("cloud_content.py", "/usr/local/bin/cloud_content.py")
+_CONTENT = ConfigurationFile("content.json", "/etc/quorate/content.json")
 _NEEDS = ("keystone", "glance", "neutron", "nova")
 """The projects whose APIs the job calls."""
 

@@ -12,9 +12,19 @@ from collections.abc import Iterator
 from openstack import ceph_client, scripts
 from openstack.ceph_client import ADMINISTRATOR, CONFIGURATION
 from openstack.config import cephx
-from openstack.config.layers import Layer, Level, Secret, TextFile, WrittenFile
+from openstack.config.layers import Layer, Origin, Secret, TextFile, WrittenFile
 from openstack.config.wiring import Wiring
-from openstack.definition import Claim, Container, Exec, File, HostPath, Port, ProcessDefinition, ProjectDefinition, Tcp
+from openstack.definition import (
+    Claim,
+    ConfigurationFile,
+    Container,
+    Exec,
+    HostPath,
+    Port,
+    ProcessDefinition,
+    ProjectDefinition,
+    Tcp,
+)
 
 FIRST_MEMBERS = 3
 """Number of monitors for which a new Ceph cluster waits. The list does not grow with the cluster: further monitors join
@@ -27,9 +37,9 @@ _BOOTSTRAP_OSD = cephx.entry("client.bootstrap-osd", mon="allow profile bootstra
 _MONITORS = cephx.entry("mon.", mon="allow *")
 
 
-def secret_file(name: str) -> File:
+def secret_file(name: str) -> ConfigurationFile:
     """Returns a file that containers of Ceph's image read from a mounted Secret object, so that it needs no path."""
-    return File(name, name)
+    return ConfigurationFile(name, name)
 
 
 def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
@@ -61,7 +71,7 @@ def _layers(copies: int) -> Iterator[Layer]:
 
 
 def _layer(page: str, **options: bool | int) -> Layer:
-    return Layer(Level.PROJECT, f"https://docs.ceph.com/en/tentacle/{page}/", {"mon": options})
+    return Layer(Origin.PROJECT, f"https://docs.ceph.com/en/tentacle/{page}/", {"mon": options})
 
 
 def _answers(command: str, sockets: str, *states: str) -> Exec:
@@ -97,7 +107,7 @@ MON = ProcessDefinition(
             alive=Tcp("msgr2"),
             files=(
                 CONFIGURATION,
-                File("monitors", "/etc/ceph/monitors"),
+                ConfigurationFile("monitors", "/etc/ceph/monitors"),
                 *map(secret_file, ("fsid", "mon.keyring", "client.admin.keyring")),
             ),
             data="/var/lib/ceph/mon",

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from openstack import accounts, ceph_client
 from openstack.config import cephx, sections
-from openstack.config.layers import ConfigFile, Layer, Level, WrittenFile
+from openstack.config.layers import ConfigFile, Layer, Origin, WrittenFile
 from openstack.config.ports import AMQP
 from openstack.config.uwsgi import uwsgi
 from openstack.config.wiring import REGION, Wiring
 from openstack.definition import (
     HOST,
+    ConfigurationFile,
     Container,
-    File,
     Http,
     JobDefinition,
     Port,
@@ -25,7 +25,7 @@ from openstack.definition import (
 )
 
 UID = 42407
-CONFIGURATION = File("cinder.conf", "/etc/cinder/cinder.conf")
+CONFIGURATION = ConfigurationFile("cinder.conf", "/etc/cinder/cinder.conf")
 
 API = ProcessDefinition(
     name="cinder-api",
@@ -42,13 +42,13 @@ API = ProcessDefinition(
             ports=(Port("api", 8776, clients=("everyone",)),),
             ready=Http("api", "/healthcheck"),
             alive=Tcp("api"),
-            files=(CONFIGURATION, File("cinder-api-uwsgi.ini", "/etc/cinder/cinder-api-uwsgi.ini")),
+            files=(CONFIGURATION, ConfigurationFile("cinder-api-uwsgi.ini", "/etc/cinder/cinder-api-uwsgi.ini")),
         ),
     ),
 )
 
 
-def _worker(service: str, extra: tuple[File, ...] = ()) -> ProcessDefinition:
+def _worker(service: str, extra: tuple[ConfigurationFile, ...] = ()) -> ProcessDefinition:
     process = Container(
         name=service,
         image=service,
@@ -75,7 +75,7 @@ _RBD = "https://docs.openstack.org/cinder/2026.1/configuration/block-storage/dri
 
 def _configure(wiring: Wiring, _name: str) -> tuple[WrittenFile, ...]:
     volumes = Layer(
-        Level.PROJECT,
+        Origin.PROJECT,
         _RBD,
         {
             "DEFAULT": {

@@ -9,9 +9,19 @@ from __future__ import annotations
 from openstack.config.layers import TextFile, WrittenFile
 from openstack.config.ports import FORWARD, OPENSEARCH
 from openstack.config.wiring import Wiring
-from openstack.definition import Claim, Container, File, HostPath, Http, Port, ProcessDefinition, ProjectDefinition, Tcp
+from openstack.definition import (
+    Claim,
+    ConfigurationFile,
+    Container,
+    HostPath,
+    Http,
+    Port,
+    ProcessDefinition,
+    ProjectDefinition,
+    Tcp,
+)
 
-_CONFIG = File("fluentd.conf", "/etc/fluentd/fluentd.conf")
+_CONFIG = ConfigurationFile("fluentd.conf", "/etc/fluentd/fluentd.conf")
 _DATA = "/var/lib/fluentd"
 _LOGS = "/var/log/pods"
 _MONITOR = 24220

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from openstack import accounts, ceph_client
 from openstack.config import cephx, sections
-from openstack.config.layers import ConfigFile, Layer, Level, WrittenFile
+from openstack.config.layers import ConfigFile, Layer, Origin, WrittenFile
 from openstack.config.uwsgi import uwsgi
 from openstack.config.wiring import Wiring
-from openstack.definition import Container, File, Http, JobDefinition, Port, ProcessDefinition, ProjectDefinition, Tcp
+from openstack.definition import (
+    ConfigurationFile,
+    Container,
+    Http,
+    JobDefinition,
+    Port,
+    ProcessDefinition,
+    ProjectDefinition,
+    Tcp,
+)
 
-_CONFIGURATION = File("glance-api.conf", "/etc/glance/glance-api.conf")
+_CONFIGURATION = ConfigurationFile("glance-api.conf", "/etc/glance/glance-api.conf")
 _ENTITY = "client.glance"
 _POOL = "images"
 _STORES = "https://docs.openstack.org/glance/2026.1/admin/multistores.html"
@@ -31,7 +40,7 @@ API = ProcessDefinition(
             alive=Tcp("api"),
             files=(
                 _CONFIGURATION,
-                File("glance-api-uwsgi.ini", "/etc/glance/glance-api-uwsgi.ini"),
+                ConfigurationFile("glance-api-uwsgi.ini", "/etc/glance/glance-api-uwsgi.ini"),
                 ceph_client.CONFIGURATION,
                 ceph_client.keyring(_ENTITY),
             ),
@@ -42,7 +51,7 @@ API = ProcessDefinition(
 
 def _configure(wiring: Wiring, _name: str) -> tuple[WrittenFile, ...]:
     stores = Layer(
-        Level.PROJECT,
+        Origin.PROJECT,
         _STORES,
         {
             "DEFAULT": {"enabled_backends": ("ceph:rbd",)},

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from openstack import accounts
 from openstack.config import sections
-from openstack.config.layers import ConfigFile, Layer, Level, Secret, WrittenFile
+from openstack.config.layers import ConfigFile, Layer, Origin, Secret, WrittenFile
 from openstack.config.ports import AMQP, APIS
 from openstack.config.uwsgi import uwsgi
 from openstack.config.wiring import REGION, Wiring
 from openstack.definition import (
+    ConfigurationFile,
     Container,
-    File,
     Http,
     JobDefinition,
     Port,
@@ -25,7 +25,7 @@ from openstack.definition import (
 )
 
 UID = 42418
-CONFIGURATION = File("heat.conf", "/etc/heat/heat.conf")
+CONFIGURATION = ConfigurationFile("heat.conf", "/etc/heat/heat.conf")
 
 _MANUAL = "https://docs.openstack.org/heat/2026.1/configuration/config-options.html"
 _DOMAIN, _ADMINISTRATOR = "heat", "heat_domain_admin"
@@ -39,7 +39,7 @@ _ENCRYPTION_KEY = Secret("heat/encryption", length=32)
 
 
 def _api(name: str) -> ProcessDefinition:
-    settings = File(f"{name}-uwsgi.ini", f"/etc/heat/{name}-uwsgi.ini")
+    settings = ConfigurationFile(f"{name}-uwsgi.ini", f"/etc/heat/{name}-uwsgi.ini")
     process = Container(
         name=name,
         image=name,
@@ -81,7 +81,7 @@ def _configure(wiring: Wiring, _name: str) -> tuple[WrittenFile, ...]:
     signals = wiring.public_url("heat-api-cfn")  # virtual machines call this URL
     trustee = sections.service_user(wiring, "heat")
     stacks = Layer(
-        Level.PROJECT,
+        Origin.PROJECT,
         _MANUAL,
         {
             "DEFAULT": {
@@ -102,7 +102,7 @@ def _configure(wiring: Wiring, _name: str) -> tuple[WrittenFile, ...]:
         },
     )
     engine = Layer(
-        Level.ARCHITECTURE,
+        Origin.ARCHITECTURE,
         "cores requested by heat-engine (blueprint/plan/sizing.yaml)",
         {"DEFAULT": {"num_engine_workers": wiring.workers("heat-engine")}},
     )

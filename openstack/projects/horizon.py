@@ -8,7 +8,7 @@ from openstack.config import domains
 from openstack.config.layers import Secret, TextFile, WrittenFile
 from openstack.config.uwsgi import uwsgi
 from openstack.config.wiring import Wiring
-from openstack.definition import Container, File, Port, ProcessDefinition, ProjectDefinition, Tcp
+from openstack.definition import ConfigurationFile, Container, Port, ProcessDefinition, ProjectDefinition, Tcp
 
 HORIZON = ProcessDefinition(
     name="horizon",
@@ -26,8 +26,10 @@ HORIZON = ProcessDefinition(
             ready=Tcp("http"),
             alive=Tcp("http"),
             files=(
-                File("horizon-uwsgi.ini", "/etc/horizon/horizon-uwsgi.ini"),
-                File("local_settings.py", "/etc/openstack-dashboard/local_settings.d/_9999-custom-settings.py"),
+                ConfigurationFile("horizon-uwsgi.ini", "/etc/horizon/horizon-uwsgi.ini"),
+                ConfigurationFile(
+                    "local_settings.py", "/etc/openstack-dashboard/local_settings.d/_9999-custom-settings.py"
+                ),
             ),
         ),
     ),

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 from openstack import accounts
 from openstack.config import sections
-from openstack.config.layers import ConfigFile, Layer, Level, Secret, TextFile, WrittenFile
+from openstack.config.layers import ConfigFile, Layer, Origin, Secret, TextFile, WrittenFile
 from openstack.config.uwsgi import uwsgi
 from openstack.config.wiring import REGION, Wiring
-from openstack.definition import Container, File, Http, JobDefinition, Port, ProcessDefinition, ProjectDefinition, Tcp
+from openstack.definition import (
+    ConfigurationFile,
+    Container,
+    Http,
+    JobDefinition,
+    Port,
+    ProcessDefinition,
+    ProjectDefinition,
+    Tcp,
+)
 
 _FERNET = "https://docs.openstack.org/keystone/2026.1/admin/fernet-token-faq.html"
-_CONFIGURATION = File("keystone.conf", "/etc/keystone/keystone.conf")
+_CONFIGURATION = ConfigurationFile("keystone.conf", "/etc/keystone/keystone.conf")
 _KEYS = tuple(
-    File(f"{kind}-key-{number}", f"/etc/keystone/{kind}-keys/{number}")
+    ConfigurationFile(f"{kind}-key-{number}", f"/etc/keystone/{kind}-keys/{number}")
     for kind in ("fernet", "credential")
     for number in (0, 1)
 )
@@ -36,7 +45,7 @@ KEYSTONE = ProcessDefinition(
             alive=Tcp("api"),
             files=(
                 _CONFIGURATION,
-                File("keystone-api-uwsgi.ini", "/etc/keystone/keystone-api-uwsgi.ini"),
+                ConfigurationFile("keystone-api-uwsgi.ini", "/etc/keystone/keystone-api-uwsgi.ini"),
                 *_KEYS,
             ),
         ),
@@ -46,7 +55,7 @@ KEYSTONE = ProcessDefinition(
 
 def _configure(wiring: Wiring, _name: str) -> tuple[WrittenFile, ...]:
     tokens = Layer(
-        Level.PROJECT,
+        Origin.PROJECT,
         _FERNET,
         {
             "token": {"provider": "fernet"},

@@ -15,15 +15,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from openstack import scripts
-from openstack.config.layers import ConfigFile, Layer, Level, Secret, TextFile, WrittenFile
+from openstack.config.layers import ConfigFile, Layer, Origin, Secret, TextFile, WrittenFile
 from openstack.config.ports import MYSQL, MYSQLD_EXPORTER
 from openstack.config.wiring import GALERA, Wiring, beside_galera
 from openstack.definition import (
     ActionDefinition,
     Claim,
     ClaimMount,
+    ConfigurationFile,
     Container,
-    File,
     Http,
     JobDefinition,
     Port,
@@ -56,8 +56,8 @@ def schedule(number: int) -> str:
 
 _BACKUP_DEADLINE = 6 * 3600
 """Seconds that a backup or a restoration may take: 200 GiB, the size of a production volume, at 10 MB/s."""
-_INITIAL = File("initial.sql", "/etc/mysql/initial.sql")
-_EXPORTER = File("mysqld-exporter.cnf", "/etc/prometheus/my.cnf")
+_INITIAL = ConfigurationFile("initial.sql", "/etc/mysql/initial.sql")
+_EXPORTER = ConfigurationFile("mysqld-exporter.cnf", "/etc/prometheus/my.cnf")
 _RUN = "env PYTHONPATH=/etc/mysql python3 -m galera"
 _MANUAL = "https://mariadb.com/docs/galera-cluster/galera-management/configuration/configuring-mariadb-galera-cluster"
 _PARAMETERS = "https://galeracluster.com/library/documentation/galera-parameters.html"
@@ -153,7 +153,7 @@ def _layers(wiring: Wiring, galera: str) -> Iterator[Layer]:
 
 
 def _layer(source: str, **options: str | int) -> Layer:
-    return Layer(Level.PROJECT, source, {"mysqld": options})
+    return Layer(Origin.PROJECT, source, {"mysqld": options})
 
 
 def _actions(wiring: Wiring) -> tuple[ActionDefinition, ...]:
@@ -206,8 +206,8 @@ def _backup_job(galera: str, name: str, files: tuple[TextFile, ...]) -> JobDefin
         command=f"env PYTHONPATH=/etc/mysql python3 -m galera_backup {name}",
         written=(*(TextFile(file, (_BACKUP_MODULES[module],)) for file, module in modules.items()), *files),
         files=(
-            *(File(file, f"/etc/mysql/galera_backup/{module}") for file, module in modules.items()),
-            *(File(file.name, f"/etc/mysql/{file.name}") for file in files),
+            *(ConfigurationFile(file, f"/etc/mysql/galera_backup/{module}") for file, module in modules.items()),
+            *(ConfigurationFile(file.name, f"/etc/mysql/{file.name}") for file in files),
         ),
     )
 
@@ -238,9 +238,9 @@ MYSQLD = ProcessDefinition(
             ready=Http("status", "/ready"),
             alive=Http("status", "/alive"),
             files=(
-                File("my.cnf", "/etc/mysql/my.cnf"),
+                ConfigurationFile("my.cnf", "/etc/mysql/my.cnf"),
                 _INITIAL,
-                *(File(f"galera-{module}", f"/etc/mysql/galera/{module}") for module in _MODULES),
+                *(ConfigurationFile(f"galera-{module}", f"/etc/mysql/galera/{module}") for module in _MODULES),
             ),
             data="/var/lib/mysql",
         ),

@@ -11,14 +11,14 @@ from collections.abc import Mapping
 from blueprint.stackfile.settings import PhysicalNetwork
 from openstack import accounts, bridges, node_values
 from openstack.config import sections
-from openstack.config.layers import ConfigFile, Layer, Level, Secret, Section, WrittenFile
+from openstack.config.layers import ConfigFile, Layer, Origin, Secret, Section, WrittenFile
 from openstack.config.ports import AMQP, MYSQL
 from openstack.config.uwsgi import uwsgi
 from openstack.config.wiring import REGION, Wiring
 from openstack.definition import (
+    ConfigurationFile,
     Container,
     Exec,
-    File,
     HostPath,
     Http,
     JobDefinition,
@@ -30,8 +30,8 @@ from openstack.definition import (
 )
 
 UID = 42435
-CONFIGURATION = File("neutron.conf", "/etc/neutron/neutron.conf")
-ML2 = File("ml2_conf.ini", "/etc/neutron/plugins/ml2/ml2_conf.ini")
+CONFIGURATION = ConfigurationFile("neutron.conf", "/etc/neutron/neutron.conf")
+ML2 = ConfigurationFile("ml2_conf.ini", "/etc/neutron/plugins/ml2/ml2_conf.ini")
 WITH_CONFIGURATION = "--config-file /etc/neutron/neutron.conf"
 
 METADATA_SOCKET = HostPath(name="metadata-socket", path="neutron", mount="/var/lib/neutron/kolla")
@@ -55,7 +55,11 @@ SERVER = ProcessDefinition(
             ports=(Port("api", 9696, clients=("everyone",)),),
             ready=Http("api", "/healthcheck"),
             alive=Tcp("api"),
-            files=(CONFIGURATION, ML2, File("neutron-server-uwsgi.ini", "/etc/neutron/neutron-server-uwsgi.ini")),
+            files=(
+                CONFIGURATION,
+                ML2,
+                ConfigurationFile("neutron-server-uwsgi.ini", "/etc/neutron/neutron-server-uwsgi.ini"),
+            ),
             share=2,
         ),
         Container(
@@ -80,9 +84,9 @@ SERVER = ProcessDefinition(
 
 
 def _agent(
-    service: str, *, configuration: str, host_paths: tuple[HostPath, ...], extra: tuple[File, ...] = ()
+    service: str, *, configuration: str, host_paths: tuple[HostPath, ...], extra: tuple[ConfigurationFile, ...] = ()
 ) -> ProcessDefinition:
-    own = File(configuration, f"/etc/neutron/{configuration}")
+    own = ConfigurationFile(configuration, f"/etc/neutron/{configuration}")
     process = Container(
         name=service,
         image=service,
@@ -109,7 +113,7 @@ DHCP_AGENT = _agent(
     "neutron-dhcp-agent",
     configuration="dhcp_agent.ini",
     host_paths=(METADATA_SOCKET, NAMESPACES),
-    extra=(File("dnsmasq.conf", "/etc/neutron/dnsmasq.conf"),),
+    extra=(ConfigurationFile("dnsmasq.conf", "/etc/neutron/dnsmasq.conf"),),
 )
 L3_AGENT = _agent("neutron-l3-agent", configuration="l3_agent.ini", host_paths=(METADATA_SOCKET, NAMESPACES, MODULES))
 METADATA_AGENT = _agent("neutron-metadata-agent", configuration="metadata_agent.ini", host_paths=(METADATA_SOCKET,))
@@ -135,7 +139,7 @@ L2_AGENT = ProcessDefinition(
             ready=port_check("neutron-openvswitch-agent", AMQP),
             files=(
                 CONFIGURATION,
-                File("openvswitch_agent.ini", "/etc/neutron/plugins/ml2/openvswitch_agent.ini"),
+                ConfigurationFile("openvswitch_agent.ini", "/etc/neutron/plugins/ml2/openvswitch_agent.ini"),
                 node_values.START,
             ),
             node_values=True,
@@ -215,23 +219,23 @@ def _neutron_conf(wiring: Wiring, name: str) -> ConfigFile:
         "notify_nova_on_port_data_changes": True,
     }
     layers = [
-        Layer(Level.PROJECT, _AVAILABILITY, {"DEFAULT": general}),
+        Layer(Origin.PROJECT, _AVAILABILITY, {"DEFAULT": general}),
         sections.messaging(wiring, "neutron"),
         sections.locks("neutron"),
-        Layer(Level.PROJECT, _MANUAL, {"agent": {"root_helper": "sudo neutron-rootwrap /etc/neutron/rootwrap.conf"}}),
+        Layer(Origin.PROJECT, _MANUAL, {"agent": {"root_helper": "sudo neutron-rootwrap /etc/neutron/rootwrap.conf"}}),
     ]
     if name not in _WITHOUT_DATABASE:
         workers: Section = {"rpc_workers": wiring.workers("neutron-server")}
         user = sections.service_user(wiring, "neutron") | {"region_name": REGION, "endpoint_type": "internal"}
         layers += [
             Layer(
-                Level.ARCHITECTURE,
+                Origin.ARCHITECTURE,
                 "cores requested by neutron-server (blueprint/plan/sizing.yaml)",
                 {
                     "DEFAULT": workers,
                 },
             ),
-            Layer(Level.PROJECT, _MANUAL, {"nova": user, "placement": user}),
+            Layer(Origin.PROJECT, _MANUAL, {"nova": user, "placement": user}),
             sections.database(wiring, "neutron"),
             sections.authentication(wiring, "neutron"),
             sections.behind_a_proxy(),
@@ -261,8 +265,8 @@ def _plugin_files(networks: Mapping[str, PhysicalNetwork]) -> tuple[ConfigFile, 
         "securitygroup": {"firewall_driver": "openvswitch"},
     }
     return (
-        ConfigFile("ml2_conf.ini", "ini", (Layer(Level.PROJECT, _MANUAL, ml2),)),
-        ConfigFile("openvswitch_agent.ini", "ini", (Layer(Level.PROJECT, _MANUAL, openvswitch),)),
+        ConfigFile("ml2_conf.ini", "ini", (Layer(Origin.PROJECT, _MANUAL, ml2),)),
+        ConfigFile("openvswitch_agent.ini", "ini", (Layer(Origin.PROJECT, _MANUAL, openvswitch),)),
     )
 
 
@@ -282,9 +286,9 @@ def _agent_files(wiring: Wiring) -> tuple[ConfigFile, ...]:
     }
     fragment = "/etc/neutron/neutron.conf.d/metadata.conf"
     return (
-        ConfigFile("dhcp_agent.ini", "ini", (Layer(Level.PROJECT, _MANUAL, dhcp),)),
-        ConfigFile("l3_agent.ini", "ini", (Layer(Level.PROJECT, _MANUAL, routers),)),
-        ConfigFile("metadata_agent.ini", "ini", (Layer(Level.PROJECT, _MANUAL, metadata),), fragment=fragment),
+        ConfigFile("dhcp_agent.ini", "ini", (Layer(Origin.PROJECT, _MANUAL, dhcp),)),
+        ConfigFile("l3_agent.ini", "ini", (Layer(Origin.PROJECT, _MANUAL, routers),)),
+        ConfigFile("metadata_agent.ini", "ini", (Layer(Origin.PROJECT, _MANUAL, metadata),), fragment=fragment),
     )
 
 

@@ -11,16 +11,16 @@ from dataclasses import replace
 
 from openstack import accounts, ceph_client, node_values
 from openstack.config import cephx, sections
-from openstack.config.layers import ConfigFile, Layer, Level, Secret, Section, TextFile, WrittenFile
+from openstack.config.layers import ConfigFile, Layer, Origin, Secret, Section, TextFile, WrittenFile
 from openstack.config.ports import AMQP, APIS
 from openstack.config.uwsgi import uwsgi
 from openstack.config.wiring import REGION, Wiring
 from openstack.definition import (
     HOST,
     ActionDefinition,
+    ConfigurationFile,
     Container,
     Exec,
-    File,
     HostPath,
     Http,
     JobDefinition,
@@ -32,7 +32,7 @@ from openstack.definition import (
 )
 
 UID = 42436
-CONFIGURATION = File("nova.conf", "/etc/nova/nova.conf")
+CONFIGURATION = ConfigurationFile("nova.conf", "/etc/nova/nova.conf")
 _CONSOLE_PAGE = "/vnc_lite.html"
 _ENTITY = "client.nova"
 _POOL = "vms"
@@ -54,7 +54,7 @@ API = ProcessDefinition(
             ports=(Port("api", 8774, clients=("everyone",)),),
             ready=Http("api"),
             alive=Tcp("api"),
-            files=(CONFIGURATION, File("nova-api-uwsgi.ini", "/etc/nova/nova-api-uwsgi.ini")),
+            files=(CONFIGURATION, ConfigurationFile("nova-api-uwsgi.ini", "/etc/nova/nova-api-uwsgi.ini")),
             share=3,
         ),
         Container(
@@ -65,7 +65,7 @@ API = ProcessDefinition(
             ports=(Port("metadata", 8775, clients=("nodes",)),),
             ready=Http("metadata"),
             alive=Tcp("metadata"),
-            files=(CONFIGURATION, File("nova-metadata-uwsgi.ini", "/etc/nova/nova-metadata-uwsgi.ini")),
+            files=(CONFIGURATION, ConfigurationFile("nova-metadata-uwsgi.ini", "/etc/nova/nova-metadata-uwsgi.ini")),
         ),
     ),
 )
@@ -149,11 +149,13 @@ COMPUTE = ProcessDefinition(
             ready=Exec(("virsh", "version", "--daemon")),
             alive=Exec(("virsh", "version", "--daemon")),
             files=(
-                File("libvirtd.conf", "/etc/libvirt/libvirtd.conf"),
-                File("qemu.conf", "/etc/libvirt/qemu.conf"),
+                ConfigurationFile("libvirtd.conf", "/etc/libvirt/libvirtd.conf"),
+                ConfigurationFile("qemu.conf", "/etc/libvirt/qemu.conf"),
                 ceph_client.CONFIGURATION,
                 *(
-                    File(f"{entity}{suffix}", f"/etc/libvirt/secrets/{cephx.libvirt_secret(entity)}{suffix}")
+                    ConfigurationFile(
+                        f"{entity}{suffix}", f"/etc/libvirt/secrets/{cephx.libvirt_secret(entity)}{suffix}"
+                    )
                     for entity in _DISKS
                     for suffix in (".xml", ".base64")
                 ),
@@ -217,7 +219,7 @@ def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
     user = sections.service_user(wiring, "nova")
     internal: Section = user | {"region_name": REGION, "valid_interfaces": ("internal",)}
     others = Layer(
-        Level.PROJECT,
+        Origin.PROJECT,
         _MANUAL,
         {
             "glance": {"region_name": REGION, "valid_interfaces": ("internal",)},
@@ -234,17 +236,17 @@ def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
         },
     )
     scheduler = Layer(
-        Level.PROJECT,
+        Origin.PROJECT,
         "004, 5.4.3 ('at least 3 worker threads')",
         {"scheduler": {"workers": wiring.workers("nova-scheduler", least=3), "discover_hosts_in_cells_interval": 300}},
     )
     conductor = Layer(
-        Level.ARCHITECTURE,
+        Origin.ARCHITECTURE,
         "cores requested by nova-conductor (blueprint/plan/sizing.yaml)",
         {"conductor": {"workers": wiring.workers("nova-conductor")}},
     )
     guests = Layer(
-        Level.PROJECT,
+        Origin.PROJECT,
         _MANUAL,
         {
             "DEFAULT": {"compute_driver": "libvirt.LibvirtDriver", "state_path": "/var/lib/nova"},
@@ -260,7 +262,7 @@ def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
     if name in _ON_COMPUTES:
         layers.append(guests)
         if wiring.monitors:
-            layers.append(Layer(Level.PROJECT, "004, 5.3.17; " + _MANUAL, {"libvirt": _RBD}))
+            layers.append(Layer(Origin.PROJECT, "004, 5.3.17; " + _MANUAL, {"libvirt": _RBD}))
     else:
         databases = [
             sections.database(wiring, "nova", "nova"),
@@ -273,7 +275,7 @@ def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
         uwsgi(wiring, "nova-api", "nova-api-uwsgi.ini", "nova.wsgi.osapi_compute", 8774),
         uwsgi(wiring, "nova-api", "nova-metadata-uwsgi.ini", "nova.wsgi.metadata", 8775),
         node_values.SCRIPT,
-        ConfigFile("libvirtd.conf", "flat", (Layer(Level.PROJECT, _LIBVIRTD, {"": _LIBVIRT_DAEMON}),)),
+        ConfigFile("libvirtd.conf", "flat", (Layer(Origin.PROJECT, _LIBVIRTD, {"": _LIBVIRT_DAEMON}),)),
         *ceph_client.files(wiring, _ENTITY),
         *(file for entity in _DISKS if wiring.monitors for file in cephx.libvirt_files(entity)),
     )
@@ -282,7 +284,7 @@ def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
 def _jobs(wiring: Wiring) -> tuple[JobDefinition, ...]:
     endpoint = accounts.Endpoint("compute", "nova", "nova-api", "/v2.1")
     script = "/usr/local/bin/cells.sh"
-    files = (CONFIGURATION, File("cells.sh", script))
+    files = (CONFIGURATION, ConfigurationFile("cells.sh", script))
     registration = accounts.migration(wiring, "nova", "nova-conductor", f"bash {script}", files)
     cells = replace(registration, name="nova-cells", written=(*registration.written, TextFile("cells.sh", (_CELLS,))))
     rights = cephx.entry(_ENTITY, **cephx.block_devices(_POOL, reads=("images",)))

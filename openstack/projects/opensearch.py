@@ -10,14 +10,23 @@ from files.yaml_writer import plain_document
 from openstack.config.layers import TextFile, WrittenFile
 from openstack.config.ports import OPENSEARCH as PORT
 from openstack.config.wiring import Wiring
-from openstack.definition import Claim, Container, File, Http, Port, ProcessDefinition, ProjectDefinition, Tcp
+from openstack.definition import (
+    Claim,
+    ConfigurationFile,
+    Container,
+    Http,
+    Port,
+    ProcessDefinition,
+    ProjectDefinition,
+    Tcp,
+)
 
 FIRST_MEMBERS = 3
 """Number of OpenSearch members in the configured lists. Further members find the cluster by these members."""
 
-_CONFIG = File("opensearch.yml", "/etc/opensearch/opensearch.yml")
-_HEAP = File("heap.options", "/etc/opensearch/jvm.options.d/heap.options")
-_DASHBOARDS = File("opensearch_dashboards.yml", "/etc/opensearch-dashboards/opensearch_dashboards.yml")
+_CONFIG = ConfigurationFile("opensearch.yml", "/etc/opensearch/opensearch.yml")
+_HEAP = ConfigurationFile("heap.options", "/etc/opensearch/jvm.options.d/heap.options")
+_DASHBOARDS = ConfigurationFile("opensearch_dashboards.yml", "/etc/opensearch-dashboards/opensearch_dashboards.yml")
 
 
 def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:

@@ -10,9 +10,18 @@ from openstack.config import sections
 from openstack.config.layers import ConfigFile, WrittenFile
 from openstack.config.uwsgi import uwsgi
 from openstack.config.wiring import Wiring
-from openstack.definition import Container, File, Http, JobDefinition, Port, ProcessDefinition, ProjectDefinition, Tcp
+from openstack.definition import (
+    ConfigurationFile,
+    Container,
+    Http,
+    JobDefinition,
+    Port,
+    ProcessDefinition,
+    ProjectDefinition,
+    Tcp,
+)
 
-_CONFIGURATION = File("placement.conf", "/etc/placement/placement.conf")
+_CONFIGURATION = ConfigurationFile("placement.conf", "/etc/placement/placement.conf")
 
 API = ProcessDefinition(
     name="placement-api",
@@ -31,7 +40,7 @@ API = ProcessDefinition(
             alive=Tcp("api"),
             files=(
                 _CONFIGURATION,
-                File("placement-api-uwsgi.ini", "/etc/placement/placement-api-uwsgi.ini"),
+                ConfigurationFile("placement-api-uwsgi.ini", "/etc/placement/placement-api-uwsgi.ini"),
             ),
         ),
     ),

@@ -10,13 +10,23 @@ from openstack.config import ports
 from openstack.config.layers import Secret, TextFile, WrittenFile
 from openstack.config.ports import PROMETHEUS as PORT
 from openstack.config.wiring import REGION, Wiring
-from openstack.definition import Claim, Container, File, HostPath, Http, Port, ProcessDefinition, ProjectDefinition, Tcp
+from openstack.definition import (
+    Claim,
+    ConfigurationFile,
+    Container,
+    HostPath,
+    Http,
+    Port,
+    ProcessDefinition,
+    ProjectDefinition,
+    Tcp,
+)
 from openstack.monitoring import alerts, grafana, scraping
 
-_CONFIG = File("prometheus.yml", "/etc/prometheus/prometheus.yml")
-_NODE = File("node-exporter-start.sh", "/etc/prometheus/node-exporter-start.sh")
-_CLOUDS, _CLOUD = File("clouds.yml", "/etc/openstack/clouds.yml"), "openstack"
-_ALERTS = File("alerts.yml", "/etc/prometheus/alerts.yml")
+_CONFIG = ConfigurationFile("prometheus.yml", "/etc/prometheus/prometheus.yml")
+_NODE = ConfigurationFile("node-exporter-start.sh", "/etc/prometheus/node-exporter-start.sh")
+_CLOUDS, _CLOUD = ConfigurationFile("clouds.yml", "/etc/openstack/clouds.yml"), "openstack"
+_ALERTS = ConfigurationFile("alerts.yml", "/etc/prometheus/alerts.yml")
 
 # The exporter listens only on the node's address, because the node's other networks do not need its metrics.
 _NODE_START = f"""\

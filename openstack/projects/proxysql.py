@@ -14,11 +14,11 @@ from openstack import scripts
 from openstack.config.layers import Secret, TextFile
 from openstack.config.ports import MYSQL
 from openstack.config.wiring import Wiring, beside_galera
-from openstack.definition import File
+from openstack.definition import ConfigurationFile
 
-MEMBERS = File("proxysql-members.cnf", "/etc/proxysql/proxysql-members.cnf")
-ACCOUNTS = File("proxysql-accounts.cnf", "/etc/proxysql/proxysql-accounts.cnf")
-START = File("proxysql-start.sh", "/etc/proxysql/proxysql-start.sh")
+MEMBERS = ConfigurationFile("proxysql-members.cnf", "/etc/proxysql/proxysql-members.cnf")
+ACCOUNTS = ConfigurationFile("proxysql-accounts.cnf", "/etc/proxysql/proxysql-accounts.cnf")
+START = ConfigurationFile("proxysql-start.sh", "/etc/proxysql/proxysql-start.sh")
 PORT = 6033
 
 _WRITERS, _BACKUP_WRITERS, _READERS, _OFFLINE = 10, 20, 30, 9999

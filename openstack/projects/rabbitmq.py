@@ -17,10 +17,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from openstack import scripts
-from openstack.config.layers import ConfigFile, Layer, Level, Secret, TextFile, WrittenFile
+from openstack.config.layers import ConfigFile, Layer, Origin, Secret, TextFile, WrittenFile
 from openstack.config.ports import AMQP
 from openstack.config.wiring import Wiring
-from openstack.definition import Claim, Container, File, Port, ProcessDefinition, ProjectDefinition, Tcp
+from openstack.definition import Claim, ConfigurationFile, Container, Port, ProcessDefinition, ProjectDefinition, Tcp
 
 FIRST_MEMBERS = 3
 """Number of RabbitMQ members in the configured list, by which a member without data finds the cluster. The list does
@@ -31,8 +31,8 @@ PATIENCE = 15
 between two starts of a container that ends: after a power cut of all, members ended again and again before all of them
 ran at the same time. Project figure."""
 _FORMATION = "https://www.rabbitmq.com/docs/cluster-formation"
-_START = File("rabbitmq-start.sh", "/etc/rabbitmq/rabbitmq-start.sh")
-_COOKIE = File("erlang-cookie", "/var/lib/rabbitmq/.erlang.cookie")
+_START = ConfigurationFile("rabbitmq-start.sh", "/etc/rabbitmq/rabbitmq-start.sh")
+_COOKIE = ConfigurationFile("erlang-cookie", "/var/lib/rabbitmq/.erlang.cookie")
 
 
 def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
@@ -98,7 +98,7 @@ def _layers(wiring: Wiring, name: str) -> Iterator[Layer]:
 
 
 def _layer(source: str, options: Mapping[str, str | int | bool | Secret]) -> Layer:
-    return Layer(Level.PROJECT, source, {"": options})
+    return Layer(Origin.PROJECT, source, {"": options})
 
 
 RABBITMQ = ProcessDefinition(
@@ -130,10 +130,10 @@ RABBITMQ = ProcessDefinition(
             alive=Tcp("distribution"),
             patience=PATIENCE,
             files=(
-                File("rabbitmq.conf", "/etc/rabbitmq/rabbitmq.conf"),
-                File("rabbitmq-env.conf", "/etc/rabbitmq/rabbitmq-env.conf"),
-                File("advanced.config", "/etc/rabbitmq/advanced.config"),
-                File("enabled_plugins", "/etc/rabbitmq/enabled_plugins"),
+                ConfigurationFile("rabbitmq.conf", "/etc/rabbitmq/rabbitmq.conf"),
+                ConfigurationFile("rabbitmq-env.conf", "/etc/rabbitmq/rabbitmq-env.conf"),
+                ConfigurationFile("advanced.config", "/etc/rabbitmq/advanced.config"),
+                ConfigurationFile("enabled_plugins", "/etc/rabbitmq/enabled_plugins"),
                 _START,
                 _COOKIE,
             ),

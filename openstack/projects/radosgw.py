@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from openstack import accounts, ceph_client
 from openstack.config import cephx
-from openstack.config.layers import Layer, Level, Secret, Section, TextFile, WrittenFile
+from openstack.config.layers import Layer, Origin, Secret, Section, TextFile, WrittenFile
 from openstack.config.ports import APIS
 from openstack.config.wiring import Wiring
 from openstack.definition import Container, Http, JobDefinition, Port, ProcessDefinition, ProjectDefinition, Tcp
@@ -61,7 +61,7 @@ def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
         "rgw_swift_account_in_url": True,
     }
     return (
-        ceph_client.configuration(wiring, ceph_client.daemons(), Layer(Level.PROJECT, _MANUAL, {_ENTITY: gateway})),
+        ceph_client.configuration(wiring, ceph_client.daemons(), Layer(Origin.PROJECT, _MANUAL, {_ENTITY: gateway})),
         TextFile(_KEYRING, (cephx.entry(_ENTITY),)),
         TextFile(_PASSWORD, (Secret("radosgw/identity"),)),
     )

@@ -37,7 +37,7 @@ from policy.engine.record import Record, RuleRecord, recorded
 from policy.engine.single import SingleResources
 from policy.facts import architecture, stack_waivers
 from policy.facts.known_types import coverage
-from policy.facts.levels import Level
+from policy.facts.levels import RuleLevel
 from policy.facts.placement import placement_map
 from policy.facts.stack import Facts
 from policy.facts.stack_configuration import PRODUCTION, StackConfiguration
@@ -144,7 +144,7 @@ class Analyzer(sdk_server.PolicyServer):
             )
             for each in request.resources
         )
-        levels = tuple(Level(each.name, each.rule.enforcement, self._applied(each)) for each in self._rules)
+        levels = tuple(RuleLevel(each.name, each.rule.enforcement, self._applied(each)) for each in self._rules)
         waivers = stack_waivers.read(self._configuration.waivers, WAIVABLE)
         return Facts(resources, self._configuration, waivers, levels)
 

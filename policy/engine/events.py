@@ -32,7 +32,7 @@ class Message:
 
 
 @dataclass(frozen=True)
-class Violation:
+class ReportedViolation:
     """A violation of a policy, of this policy pack or another one."""
 
     pack: str
@@ -60,7 +60,7 @@ class PackSummary:
 
 
 @dataclass(frozen=True)
-class Step:
+class EngineStep:
     """An operation of Pulumi on one resource."""
 
     type: str
@@ -125,11 +125,11 @@ class Event:
         return None if found is None else str(found.get("message", ""))
 
     @property
-    def violation(self) -> Violation | None:
+    def violation(self) -> ReportedViolation | None:
         if (found := self.body.get("policyEvent")) is None:
             return None
         keys = ("policyPackName", "policyName", "resourceUrn", "enforcementLevel", "message")
-        return Violation(*(str(found.get(key, "")).strip() for key in keys))
+        return ReportedViolation(*(str(found.get(key, "")).strip() for key in keys))
 
     @property
     def pack_summary(self) -> PackSummary | None:
@@ -145,21 +145,21 @@ class Event:
         return None if found is None else str(found.get("config", {}).get(_PROFILE, ""))
 
     @property
-    def step(self) -> Step | None:
+    def step(self) -> EngineStep | None:
         """The operation that begins."""
         return self._step("resourcePreEvent")
 
     @property
-    def finished(self) -> Step | None:
+    def finished(self) -> EngineStep | None:
         """The operation that has ended, with its result as the state. Pulumi reports components twice."""
         return self._step("resOutputsEvent")
 
     @property
-    def failed(self) -> Step | None:
+    def failed(self) -> EngineStep | None:
         """The operation that has failed."""
         return self._step("resOpFailedEvent")
 
-    def _step(self, kind: str) -> Step | None:
+    def _step(self, kind: str) -> EngineStep | None:
         if (found := self.body.get(kind)) is None:
             return None
         metadata = found["metadata"]
@@ -169,7 +169,7 @@ class Event:
         operation = str(metadata.get("op", ""))
         changed = tuple(str(each) for each in metadata.get("diffs") or ())
         removes, is_planned = operation in _REMOVALS, bool(found.get("planning"))
-        return Step(type_, urn, removes, state, operation, before, changed, is_planned)
+        return EngineStep(type_, urn, removes, state, operation, before, changed, is_planned)
 
     @property
     def stack_outputs(self) -> StackOutputs | None:
@@ -204,14 +204,14 @@ def parse(line: str | bytes) -> Event | None:
 
 
 @dataclass
-class Phase:
+class EnginePhase:
     """Everything that Pulumi reported in one phase: a preview or an update."""
 
     profile: str = ""
     stack_urn: str = ""
     messages: list[str] = field(default_factory=list[str])
     errors: list[str] = field(default_factory=list[str])
-    violations: list[Violation] = field(default_factory=list[Violation])
+    violations: list[ReportedViolation] = field(default_factory=list[ReportedViolation])
     packs: dict[str, PackSummary] = field(default_factory=dict[str, PackSummary])
     """The summaries of policy packs, by the pack's name."""
     changes_outputs: bool = False
@@ -245,6 +245,6 @@ class Phase:
         return [error for error in self.errors if not closes_phase(error)]
 
     @property
-    def mandatory(self) -> list[Violation]:
+    def mandatory(self) -> list[ReportedViolation]:
         """Violations that stop an update."""
         return [violation for violation in self.violations if violation.is_mandatory]

@@ -17,7 +17,7 @@ from typing import Any, cast
 
 from files import atomic
 from policy.facts.known_types import Coverage
-from policy.facts.placement.placement_map import Placement
+from policy.facts.placement.placement_map import PlacementMap
 from policy.findings import Enforcement, Finding, Verdict, Waiver
 
 FILE = "verdicts.json"
@@ -50,7 +50,7 @@ class Record:
     """All verdicts of one evaluation of a stack, and what the evaluation depended on."""
 
     rules: tuple[RuleRecord, ...]
-    placement: Placement
+    placement: PlacementMap
     """The nodes that may run each workload."""
     profile: str
     architecture: str
@@ -105,7 +105,7 @@ def read(path: Path) -> Record | None:
     )
     return Record(
         tuple(rules),
-        Placement.from_json(document["placement"]),
+        PlacementMap.from_json(document["placement"]),
         document["profile"],
         document["architecture"],
         document["today"],

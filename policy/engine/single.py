@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from policy.facts.components import Cloud
+from policy.facts.components import CloudFacts
 from policy.facts.machines.host_commands import PLACING
 from policy.facts.stack import Facts
 from policy.facts.stack_configuration import StackConfiguration
@@ -38,7 +38,7 @@ class SingleResources:
         """Yields the findings of mandatory rules (`rules`) on this resource that stop an update."""
         read = [rule for rule in rules if rule.is_enough(resource.type)]
         context = [*self._context, resource]
-        if resource.type in (Cloud.TYPE, *PLACING):
+        if resource.type in (CloudFacts.TYPE, *PLACING):
             self._context.append(resource)
         if not read:
             return

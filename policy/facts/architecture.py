@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Row:
+class RequiredRow:
     """One row of a reference architecture's placement table: a service with its number of instances and its nodes.
 
     blueprint/architecture/model.py documents the fields.
@@ -52,14 +52,14 @@ class Row:
         """Whether the service has dedicated nodes: a pool with its name."""
         return self.dedicated_nodes > 0
 
-    def admits_guest(self, guest: Row) -> bool:
+    def admits_guest(self, guest: RequiredRow) -> bool:
         """Whether the service of row `guest` may run on the nodes that are dedicated to this row's service."""
         light = guest.footprint == "light" and "light" in self.admits
         return light or "any" in self.admits or guest.service in (self.service, *self.admits)
 
 
 @dataclass(frozen=True)
-class Light:
+class LightFootprint:
     """The maximum requests of one instance of a service with a light footprint, in millicores and MiB."""
 
     cpu_m: int
@@ -67,17 +67,17 @@ class Light:
 
 
 @dataclass(frozen=True)
-class Architecture:
+class RequiredArchitecture:
     """A reference architecture, for up to `computes` compute nodes."""
 
     name: str
     computes: int
     dedicated_total: int
-    light: Light
-    rows: tuple[Row, ...]
+    light: LightFootprint
+    rows: tuple[RequiredRow, ...]
 
     @property
-    def owners(self) -> tuple[Row, ...]:
+    def owners(self) -> tuple[RequiredRow, ...]:
         """The rows whose services have dedicated nodes."""
         return tuple(row for row in self.rows if row.owner)
 
@@ -88,7 +88,7 @@ def is_built_in(name: str) -> bool:
 
 
 @cache
-def built_in(name: str) -> Architecture:
+def built_in(name: str) -> RequiredArchitecture:
     """Returns a reference architecture that Quorate includes, by its name, such as "300"."""
     return _read(FOLDER / f"{name}.yaml")
 
@@ -99,7 +99,7 @@ def read_all() -> None:
         built_in(path.stem)
 
 
-def own(path: Path) -> Architecture:
+def own(path: Path) -> RequiredArchitecture:
     """Reads a user's own architecture file. Raises ArchitectureError with every problem if the file is invalid."""
     from blueprint.architecture.loader import load_architecture  # noqa: PLC0415 - loads pydantic only if needed
 
@@ -107,10 +107,12 @@ def own(path: Path) -> Architecture:
     return _read(path)
 
 
-def _read(path: Path) -> Architecture:
+def _read(path: Path) -> RequiredArchitecture:
     written: dict[str, Any] = yaml_reader.load(path.read_text(encoding="utf-8"))
-    rows = tuple(_of(Row, {**each, "sources": [_section(one) for one in each["sources"]]}) for each in written["rows"])
-    return _of(Architecture, {**written, "light": _of(Light, written["light"]), "rows": rows})
+    rows = tuple(
+        _of(RequiredRow, {**each, "sources": [_section(one) for one in each["sources"]]}) for each in written["rows"]
+    )
+    return _of(RequiredArchitecture, {**written, "light": _of(LightFootprint, written["light"]), "rows": rows})
 
 
 def _section(source: dict[str, str]) -> str:

@@ -13,7 +13,7 @@ from policy.resource import Resource
 
 
 @dataclass(frozen=True)
-class Component:
+class ComponentFacts:
     """A Quorate component resource. Its registered outputs describe part of the stack."""
 
     resource: Resource
@@ -28,7 +28,7 @@ class Component:
         return self.resource.props
 
 
-class Cloud(Component):
+class CloudFacts(ComponentFacts):
     """The component that describes the whole cloud: profile, architecture, size, target."""
 
     TYPE: ClassVar[str] = contract.CLOUD
@@ -63,7 +63,7 @@ class Cloud(Component):
 
 
 @dataclass(frozen=True)
-class Member:
+class MemberFacts:
     """A machine that is a master of a Kubernetes cluster, or a member of an etcd cluster."""
 
     node: str
@@ -71,28 +71,28 @@ class Member:
     address: str
 
 
-class Etcd(Component):
+class EtcdFacts(ComponentFacts):
     """An etcd cluster on machines."""
 
     TYPE: ClassVar[str] = contract.ETCD
 
     @property
-    def members(self) -> tuple[Member, ...]:
+    def members(self) -> tuple[MemberFacts, ...]:
         return _members(self._facts.at("members"))
 
 
-class MasterTier(Component):
+class MasterTierFacts(ComponentFacts):
     """The masters of a Kubernetes cluster."""
 
     TYPE: ClassVar[str] = contract.MASTER_TIER
 
     @property
-    def masters(self) -> tuple[Member, ...]:
+    def masters(self) -> tuple[MemberFacts, ...]:
         return _members(self._facts.at("masters"))
 
 
 @dataclass(frozen=True)
-class Guest:
+class GuestFacts:
     """A virtual machine on a virt host."""
 
     node: str
@@ -101,7 +101,7 @@ class Guest:
     """Memory of the virtual machine in GiB."""
 
 
-class VirtHost(Component):
+class VirtHostFacts(ComponentFacts):
     """A physical server that runs virtual machines."""
 
     TYPE: ClassVar[str] = contract.VIRT_HOST
@@ -116,10 +116,10 @@ class VirtHost(Component):
         return tuple(each.at("node").text() for each in self._facts.at("vms").items())
 
     @property
-    def vms(self) -> tuple[Guest, ...]:
+    def vms(self) -> tuple[GuestFacts, ...]:
         """The virtual machines that the server runs, with their CPU and memory."""
         return tuple(
-            Guest(each.at("node").text(), each.at("cpu").number(0), each.at("memory").number(0))
+            GuestFacts(each.at("node").text(), each.at("cpu").number(0), each.at("memory").number(0))
             for each in self._facts.at("vms").items()
         )
 
@@ -144,7 +144,7 @@ class VirtHost(Component):
         return self._facts.at("hostMemory").number(0)
 
 
-class Previous(Component):
+class PreviousFacts(ComponentFacts):
     """The record of the stack's last deployment: its quorums and its storage nodes."""
 
     TYPE: ClassVar[str] = contract.PREVIOUS
@@ -181,7 +181,8 @@ def _member_nodes(tree: Properties) -> dict[str, MemberNode]:
     }
 
 
-def _members(tree: Properties) -> tuple[Member, ...]:
+def _members(tree: Properties) -> tuple[MemberFacts, ...]:
     return tuple(
-        Member(each.at("node").text(), each.at("server").text(), each.at("address").text()) for each in tree.items()
+        MemberFacts(each.at("node").text(), each.at("server").text(), each.at("address").text())
+        for each in tree.items()
     )

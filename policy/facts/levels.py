@@ -9,7 +9,7 @@ from policy.findings import Enforcement
 
 
 @dataclass(frozen=True)
-class Level:
+class RuleLevel:
     """The enforcement level of one policy rule in one evaluation of a stack."""
 
     rule: str

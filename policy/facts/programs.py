@@ -12,7 +12,7 @@ from enum import StrEnum
 from formats import image_reference
 
 
-class Quorum(StrEnum):
+class QuorumKind(StrEnum):
     """Kinds of quorum. If the reference architecture has a row for a kind, the value is the service of that row."""
 
     ETCD = "etcd"
@@ -32,51 +32,51 @@ class Quorum(StrEnum):
     SENTINEL = "sentinel"
 
 
-def _forms(forms: Mapping[str, Quorum]) -> tuple[tuple[re.Pattern[str], Quorum], ...]:
+def _forms(forms: Mapping[str, QuorumKind]) -> tuple[tuple[re.Pattern[str], QuorumKind], ...]:
     return tuple((re.compile(form), kind) for form, kind in forms.items())
 
 
 _VOTERS = _forms(
     {
-        r"etcd(-.+)?": Quorum.ETCD,
-        r"(mariadb|galera|percona)(-.+)?": Quorum.GALERA,
-        r"rabbitmq(-.+)?": Quorum.RABBITMQ,
-        r"ceph-mon": Quorum.CEPH_MON,
-        r"influxdb(-.+)?": Quorum.INFLUXDB,
-        r"(elasticsearch|opensearch)(-.+)?": Quorum.LOGS,
-        r"zookeeper(-.+)?": Quorum.ZOOKEEPER,
-        r"ovn-[ns]b(-db)?(-server)?": Quorum.OVN,
-        r"(redis|valkey)-sentinel": Quorum.SENTINEL,
+        r"etcd(-.+)?": QuorumKind.ETCD,
+        r"(mariadb|galera|percona)(-.+)?": QuorumKind.GALERA,
+        r"rabbitmq(-.+)?": QuorumKind.RABBITMQ,
+        r"ceph-mon": QuorumKind.CEPH_MON,
+        r"influxdb(-.+)?": QuorumKind.INFLUXDB,
+        r"(elasticsearch|opensearch)(-.+)?": QuorumKind.LOGS,
+        r"zookeeper(-.+)?": QuorumKind.ZOOKEEPER,
+        r"ovn-[ns]b(-db)?(-server)?": QuorumKind.OVN,
+        r"(redis|valkey)-sentinel": QuorumKind.SENTINEL,
     }
 )
 _VOTERS_OF_SEVERAL = _forms(
     {
-        r"mysql(-.+)?": Quorum.GALERA,
-        r"postgres(ql)?(-.+)?|spilo(-.+)?|patroni": Quorum.POSTGRES,
-        r"consul(-enterprise)?": Quorum.CONSUL,
-        r"vault(-enterprise)?|openbao": Quorum.VAULT,
-        r"mongo(db)?(-.+)?": Quorum.MONGODB,
+        r"mysql(-.+)?": QuorumKind.GALERA,
+        r"postgres(ql)?(-.+)?|spilo(-.+)?|patroni": QuorumKind.POSTGRES,
+        r"consul(-enterprise)?": QuorumKind.CONSUL,
+        r"vault(-enterprise)?|openbao": QuorumKind.VAULT,
+        r"mongo(db)?(-.+)?": QuorumKind.MONGODB,
     }
 )
 """Voting programs that often run as a single instance. Their pods are quorum members only if there are several."""
 _STARTED = _forms(
     {
-        r"etcd": Quorum.ETCD,
-        r"rabbitmq-server": Quorum.RABBITMQ,
-        r"ceph-mon": Quorum.CEPH_MON,
-        r"zkServer\.sh": Quorum.ZOOKEEPER,
+        r"etcd": QuorumKind.ETCD,
+        r"rabbitmq-server": QuorumKind.RABBITMQ,
+        r"ceph-mon": QuorumKind.CEPH_MON,
+        r"zkServer\.sh": QuorumKind.ZOOKEEPER,
     }
 )
 _STARTED_BY_SEVERAL = _forms(
     {
-        r"(mariadb|mysql)d(-safe|_safe)?": Quorum.GALERA,
-        r"consul": Quorum.CONSUL,
-        r"vault|bao": Quorum.VAULT,
-        r"mongod": Quorum.MONGODB,
+        r"(mariadb|mysql)d(-safe|_safe)?": QuorumKind.GALERA,
+        r"consul": QuorumKind.CONSUL,
+        r"vault|bao": QuorumKind.VAULT,
+        r"mongod": QuorumKind.MONGODB,
     }
 )
 """Voting programs with a single-instance mode, by the file name that a command starts, for images with any name."""
-_AGENTS = frozenset({Quorum.CONSUL, Quorum.VAULT, Quorum.MONGODB})
+_AGENTS = frozenset({QuorumKind.CONSUL, QuorumKind.VAULT, QuorumKind.MONGODB})
 """Kinds whose images also run non-voting agents. Their pods are members only if they have data or stable names."""
 _BESIDE = re.compile(r"exporter|backup|clustercheck|operator|proxy|toolkit|dashboards|agent|client|router|browser")
 """Matches names of images that support a quorum without being a member, such as exporters and proxies."""
@@ -101,7 +101,7 @@ WITHOUT_VOTES: Mapping[str, str] = {
 _WITHOUT_VOTES = re.compile("|".join(WITHOUT_VOTES))
 
 
-def kind_of(images: Iterable[str], *, several: bool, stable: bool, started: Iterable[str] = ()) -> Quorum | None:
+def kind_of(images: Iterable[str], *, several: bool, stable: bool, started: Iterable[str] = ()) -> QuorumKind | None:
     """Returns the kind of quorum that a pod with these images is a member of; None if no program is known to vote.
 
     `several`: there are several such pods. `stable`: the pods have data or stable names. `started`: file names of the

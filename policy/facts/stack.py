@@ -13,23 +13,23 @@ from pathlib import Path
 
 from contract import NAME
 from policy.facts import architecture
-from policy.facts.architecture import Architecture, Row
-from policy.facts.components import Cloud, Etcd, MasterTier, VirtHost
+from policy.facts.architecture import RequiredArchitecture, RequiredRow
+from policy.facts.components import CloudFacts, EtcdFacts, MasterTierFacts, VirtHostFacts
 from policy.facts.kubernetes import scheduling
 from policy.facts.kubernetes.autoscalers import Autoscaler, autoscalers, by_target
 from policy.facts.kubernetes.budgets_and_services import Budget, Service, budgets, services
 from policy.facts.kubernetes.configuration import ConfigMap, config_maps
 from policy.facts.kubernetes.network_policies import NetworkPolicy, network_policies
-from policy.facts.kubernetes.node import Node, nodes, outside
+from policy.facts.kubernetes.node import NodeFacts, nodes, outside
 from policy.facts.kubernetes.operators import Operated, operated
 from policy.facts.kubernetes.selectors import Labels
 from policy.facts.kubernetes.volumes import Volumes
 from policy.facts.kubernetes.workload import Workload, workloads
-from policy.facts.levels import Level
+from policy.facts.levels import RuleLevel
 from policy.facts.machines.etcd_files import EtcdConfiguration, etcd_configuration
 from policy.facts.machines.host_commands import Command, Hosts, commands
-from policy.facts.machines.libvirt import Domain, domains
-from policy.facts.machines.machine import Machine, machines
+from policy.facts.machines.libvirt import LibvirtDomain, domains
+from policy.facts.machines.machine import MachineFacts, machines
 from policy.facts.machines.placed_etcd import placed_configurations, placed_etcds
 from policy.facts.machines.placed_machines import placed_machines
 from policy.facts.order import Order
@@ -64,7 +64,7 @@ class Facts:
         resources: Iterable[Resource],
         configuration: StackConfiguration | None = None,
         waivers: Waivers | None = None,
-        levels: tuple[Level, ...] = (),
+        levels: tuple[RuleLevel, ...] = (),
     ) -> None:
         """`configuration` and `waivers`: those of the stack, if they are known.
 
@@ -76,8 +76,8 @@ class Facts:
         self._architecture_file = self._configuration.architecture
         self.waivers = waivers or Waivers(on=today())
         self.levels = levels
-        self._eligible: dict[Workload, tuple[Node, ...]] = {}
-        self._rows: dict[Workload, Row | None] = {}
+        self._eligible: dict[Workload, tuple[NodeFacts, ...]] = {}
+        self._rows: dict[Workload, RequiredRow | None] = {}
 
     @cached_property
     def stack_urn(self) -> str:
@@ -93,9 +93,9 @@ class Facts:
         return self.stack_urn.removeprefix("urn:pulumi:").partition("::")[0]
 
     @cached_property
-    def clouds(self) -> tuple[Cloud, ...]:
+    def clouds(self) -> tuple[CloudFacts, ...]:
         """The stack's Cloud component, () if the stack has none."""
-        return tuple(Cloud(each) for each in self.resources if each.type == Cloud.TYPE)
+        return tuple(CloudFacts(each) for each in self.resources if each.type == CloudFacts.TYPE)
 
     @property
     def profile(self) -> str:
@@ -120,7 +120,7 @@ class Facts:
         return not self.clouds and self._architecture_file is None
 
     @property
-    def architecture(self) -> Architecture | None:
+    def architecture(self) -> RequiredArchitecture | None:
         """The reference architecture that the Cloud or the stack's configuration names; None if neither names one.
 
         A built-in name always selects the built-in file. Any other name selects the stack's own file.
@@ -130,14 +130,14 @@ class Facts:
         return self._architecture
 
     @cached_property
-    def _architecture(self) -> Architecture | Exception | None:
+    def _architecture(self) -> RequiredArchitecture | Exception | None:
         """The reference architecture, None if none is named, or the error of loading it; loaded once for all rules."""
         try:
             return self._named_architecture()
         except Exception as reason:  # a bad file, an unknown name
             return reason
 
-    def _named_architecture(self) -> Architecture | None:
+    def _named_architecture(self) -> RequiredArchitecture | None:
         """Loads the architecture that the Cloud component names, or without a Cloud the stack's configuration.
 
         Returns None if neither names an architecture.
@@ -149,7 +149,7 @@ class Facts:
         name = self._architecture_file
         return architecture.built_in(name) if architecture.is_built_in(name) else architecture.own(_ROOT / name)
 
-    def _load_architecture(self, name: str) -> Architecture:
+    def _load_architecture(self, name: str) -> RequiredArchitecture:
         if architecture.is_built_in(name):
             return architecture.built_in(name)
         if self._architecture_file is None:
@@ -162,13 +162,13 @@ class Facts:
         return own
 
     @property
-    def required_architecture(self) -> Architecture:
+    def required_architecture(self) -> RequiredArchitecture:
         """The reference architecture, for rules that need one. Raises LookupError if the stack names none."""
         if self.architecture is None:
             raise LookupError("the stack names no reference architecture")
         return self.architecture
 
-    def row(self, workload: Workload) -> Row | None:
+    def row(self, workload: Workload) -> RequiredRow | None:
         """Returns the workload's row in the reference architecture; None if it has none.
 
         The row is found by the workload's annotation, or else by the label app.kubernetes.io/name of its pods.
@@ -177,14 +177,14 @@ class Facts:
             self._rows[workload] = self._find_row(workload)
         return self._rows[workload]
 
-    def known_row(self, workload: Workload) -> Row:
+    def known_row(self, workload: Workload) -> RequiredRow:
         """Returns the workload's row in the reference architecture. Raises LookupError if it has none."""
         row = self.row(workload)
         if row is None:
             raise LookupError(f"{workload.title} has no row")
         return row
 
-    def _find_row(self, workload: Workload) -> Row | None:
+    def _find_row(self, workload: Workload) -> RequiredRow | None:
         rows = self.architecture.rows if self.architecture else ()
         said = workload.row
         if said is None and NAME in workload.labels:
@@ -192,7 +192,7 @@ class Facts:
             return next((row for row in rows if row.service == name), None)
         return next((row for row in rows if row.row == said), None)
 
-    def accompanied(self, workload: Workload) -> Row | None:
+    def accompanied(self, workload: Workload) -> RequiredRow | None:
         """Returns the row whose service the workload is annotated as a companion of; None without an annotation."""
         rows = self.architecture.rows if self.architecture else ()
         return next((row for row in rows if row.row == workload.companion_of), None)
@@ -213,12 +213,12 @@ class Facts:
         return row.service if row else workload.labels.get(NAME)
 
     @cached_property
-    def nodes(self) -> tuple[Node, ...]:
+    def nodes(self) -> tuple[NodeFacts, ...]:
         """Every node that the stack describes."""
         return nodes(self.resources)
 
     @cached_property
-    def members_outside(self) -> tuple[Node, ...]:
+    def members_outside(self) -> tuple[NodeFacts, ...]:
         """The machines with a member of etcd that are not Kubernetes nodes: no pod can run on them."""
         found = outside(self.resources)
         if not found:  # avoids reading members, which may be unknown
@@ -227,12 +227,12 @@ class Facts:
         return tuple(each for each in found if each.name in names)
 
     @property
-    def places(self) -> tuple[Node, ...]:
+    def places(self) -> tuple[NodeFacts, ...]:
         """Every machine that can have a member of a quorum: the nodes, and machines with a member of etcd only."""
         return (*self.nodes, *self.members_outside)
 
     @cached_property
-    def machines(self) -> tuple[Machine, ...]:
+    def machines(self) -> tuple[MachineFacts, ...]:
         """Machines and pools of machines, and hosts on which commands or cloud-init place a machine's files."""
         declared = machines(self.resources)
         return (*declared, *placed_machines(self.hosts, declared, self.nodes))
@@ -295,9 +295,9 @@ class Facts:
         return {each.at("name").text(): each.at("labels").texts() for each in metadata}
 
     @cached_property
-    def etcds(self) -> tuple[Etcd, ...]:
+    def etcds(self) -> tuple[EtcdFacts, ...]:
         """etcd clusters on machines: from Etcd components, and from configurations that commands place on hosts."""
-        declared = tuple(Etcd(each) for each in self.resources if each.type == Etcd.TYPE)
+        declared = tuple(EtcdFacts(each) for each in self.resources if each.type == EtcdFacts.TYPE)
         return declared + placed_etcds(self.hosts, declared, domains(self.resources))
 
     @cached_property
@@ -312,21 +312,21 @@ class Facts:
         return Hosts(self.resources)
 
     @cached_property
-    def master_tiers(self) -> tuple[MasterTier, ...]:
+    def master_tiers(self) -> tuple[MasterTierFacts, ...]:
         """The stack's MasterTier components: the masters of a Kubernetes cluster."""
-        return tuple(MasterTier(each) for each in self.resources if each.type == MasterTier.TYPE)
+        return tuple(MasterTierFacts(each) for each in self.resources if each.type == MasterTierFacts.TYPE)
 
     @cached_property
-    def virt_hosts(self) -> tuple[VirtHost, ...]:
+    def virt_hosts(self) -> tuple[VirtHostFacts, ...]:
         """Physical servers that run virtual machines."""
-        return tuple(VirtHost(each) for each in self.resources if each.type == VirtHost.TYPE)
+        return tuple(VirtHostFacts(each) for each in self.resources if each.type == VirtHostFacts.TYPE)
 
     @cached_property
-    def domains(self) -> tuple[Domain, ...]:
+    def domains(self) -> tuple[LibvirtDomain, ...]:
         """Virtual machines from hand-written libvirt resources."""
         return domains(self.resources)
 
-    def eligible(self, workload: Workload) -> tuple[Node, ...]:
+    def eligible(self, workload: Workload) -> tuple[NodeFacts, ...]:
         """The nodes on which the scheduler may place the workload's pods.
 
         Raises NoNodes if the stack describes no nodes.
@@ -338,7 +338,7 @@ class Facts:
         return self._eligible[workload]
 
     @cached_property
-    def _alike(self) -> tuple[tuple[Node, ...], ...]:
+    def _alike(self) -> tuple[tuple[NodeFacts, ...], ...]:
         return scheduling.alike(self.nodes)
 
     @cached_property

@@ -134,7 +134,7 @@ def read(text: str | None, rules: Mapping[str, Severity]) -> Waivers:
         return Waivers(on=today(), rules=rules)
     from pydantic import TypeAdapter, ValidationError  # noqa: PLC0415 - only where a stack has waivers
 
-    from formats.waiver import Waiver as Written  # noqa: PLC0415
+    from formats.waiver import WaiverEntry as Written  # noqa: PLC0415
 
     try:
         written = TypeAdapter(tuple[Written, ...]).validate_json(text)

@@ -9,7 +9,7 @@ from policy.facts.kubernetes.workload import Workload
 from policy.facts.placement.placement_counts import counts
 from policy.facts.stack import Facts
 from policy.findings import Severity
-from policy.rule import Problem, Source, rule
+from policy.rule import RuleProblem, RuleSource, rule
 from policy.wording import join_names
 
 _APART_ANYWAY = {"horizon": ("keystone",), "keystone": ("horizon",)}
@@ -32,8 +32,8 @@ def _rivals(facts: Facts, workload: Workload) -> tuple[str, ...]:
     rationale="Horizon can generate significant load, and one Apache server must not serve both Horizon and "
     "Keystone, because requests to every service depend on Keystone.",
     sources=(
-        Source("004", "5.4.6", 13),
-        Source("004", "5.4.11", 7),
+        RuleSource("004", "5.4.6", 13),
+        RuleSource("004", "5.4.11", 7),
     ),
     remediation="Let Keystone and Horizon run on different pools (node affinity on quorate.io/pool), or add a required "
     "podAntiAffinity over kubernetes.io/hostname to one of them that selects the other service's pods.",
@@ -42,7 +42,7 @@ def _rivals(facts: Facts, workload: Workload) -> tuple[str, ...]:
     not_applicable_reason="the stack has no service that must run on other nodes than another service",
     parameters={"pairs": "apart_from of the architecture's rows; keystone and horizon without an architecture"},
 )
-def services_apart(facts: Facts, workload: Workload) -> Iterator[Problem]:
+def services_apart(facts: Facts, workload: Workload) -> Iterator[RuleProblem]:
     """Accepts a required anti-affinity of either service, because the scheduler enforces it for pods of both."""
     rivals = _rivals(facts, workload)
     here = {node.name for node in facts.eligible(workload)}
@@ -51,7 +51,7 @@ def services_apart(facts: Facts, workload: Workload) -> Iterator[Problem]:
             continue
         shared = here & {node.name for node in facts.eligible(other)}
         if shared and not counts(facts).never_meet(workload, other, HOSTNAME):
-            yield Problem(
+            yield RuleProblem(
                 f"it may share {join_names(shared)} with {other.title}",
                 "different nodes, or an anti-affinity between them",
             )
@@ -64,8 +64,8 @@ def services_apart(facts: Facts, workload: Workload) -> Iterator[Problem]:
     rationale="OSDs need many resources while they recover lost data. Other services on their nodes slow the "
     "recovery down.",
     sources=(
-        Source("004", "5.4.14", 24),
-        Source("004", "5.3.14", 24),
+        RuleSource("004", "5.4.14", 24),
+        RuleSource("004", "5.3.14", 24),
     ),
     remediation="Taint the storage nodes (quorate.io/dedicated=storage:NoSchedule) and let ceph-osd alone tolerate it.",
     subjects=lambda facts: facts.workloads,
@@ -76,9 +76,9 @@ def services_apart(facts: Facts, workload: Workload) -> Iterator[Problem]:
     ),
     not_applicable_reason="the stack has no ceph-osd, or no other workload",
 )
-def nothing_beside_osd(facts: Facts, workload: Workload) -> Iterator[Problem]:
+def nothing_beside_osd(facts: Facts, workload: Workload) -> Iterator[RuleProblem]:
     """Also evaluates Jobs: a backup that runs on an OSD node competes with the OSDs for resources."""
     osd = {node.name for each in facts.workloads if facts.service(each) == OSD for node in facts.eligible(each)}
     shared = osd & {node.name for node in facts.eligible(workload)}
     if shared:
-        yield Problem(f"can run on OSD nodes {join_names(shared)}", "nodes without OSDs")
+        yield RuleProblem(f"can run on OSD nodes {join_names(shared)}", "nodes without OSDs")

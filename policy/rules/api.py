@@ -9,13 +9,13 @@ from typing import Any
 
 from contract import REFLECTOR
 from policy.facts.kubernetes.workload import kubernetes_kind
-from policy.facts.machines.machine import Machine
+from policy.facts.machines.machine import MachineFacts
 from policy.facts.product_defaults import FULL_MESH, MAX_IN_FLIGHT
 from policy.facts.stack import Facts
 from policy.findings import Severity
 from policy.properties import Malformed, Properties
 from policy.resource import Resource
-from policy.rule import Problem, Source, rule
+from policy.rule import RuleProblem, RuleSource, rule
 from policy.wording import join_names, pluralize
 
 PORT = 6443
@@ -68,7 +68,7 @@ def proxies(facts: Facts) -> Iterator[Proxy]:
             yield from _in(resource, f"ConfigMap {resource.name}", resource.props.at("data").texts())
 
 
-def _proxy_of(machine: Machine) -> Proxy | None:
+def _proxy_of(machine: MachineFacts) -> Proxy | None:
     return next(_in(machine.resource, machine.title, machine.files), None)
 
 
@@ -78,7 +78,7 @@ def _in(resource: Resource, title: str, files: Mapping[str, str]) -> Iterator[Pr
             yield Proxy(resource, title, text)
 
 
-def _reaches_api(facts: Facts, machine: Machine) -> bool:
+def _reaches_api(facts: Facts, machine: MachineFacts) -> bool:
     """Whether a machine has files and is neither a master nor a machine with a member of etcd only.
 
     False in a stack without masters.
@@ -95,9 +95,9 @@ def _reaches_api(facts: Facts, machine: Machine) -> bool:
     rationale="A worker that uses one API server stops when that server fails. A single proxy for all workers is "
     "another single point of failure; a proxy on each worker fails with that worker alone.",
     sources=(
-        Source("004", "5.5.5", 20),
-        Source("004", "5.5.5", 23),
-        Source("004", "5.5.9", 20),
+        RuleSource("004", "5.5.5", 20),
+        RuleSource("004", "5.5.5", 23),
+        RuleSource("004", "5.5.9", 20),
     ),
     remediation="Give every node except the masters an nginx.conf whose upstream lists the address of each "
     "master with port 6443, and the static pod that runs it.",
@@ -108,20 +108,20 @@ def _reaches_api(facts: Facts, machine: Machine) -> bool:
     parameters={"port": PORT},
     since="0.2.0",
 )
-def api_proxy_knows_all_masters(facts: Facts, machine: Machine) -> Iterator[Problem]:
+def api_proxy_knows_all_masters(facts: Facts, machine: MachineFacts) -> Iterator[RuleProblem]:
     """Reports missing masters, and addresses that belong to no master."""
     addresses = {master.address for tier in facts.master_tiers for master in tier.masters}
     proxy = _proxy_of(machine)
     if proxy is None:
-        yield Problem("no proxy to the API servers", f"one that lists {join_names(addresses)}")
+        yield RuleProblem("no proxy to the API servers", f"one that lists {join_names(addresses)}")
         return
     if missing := addresses - proxy.backends:
-        yield Problem(f"proxy does not list {join_names(missing)}", "every master")
+        yield RuleProblem(f"proxy does not list {join_names(missing)}", "every master")
     if strange := proxy.backends - addresses:
-        yield Problem(f"proxy lists {join_names(strange)}, which belong to no master", "masters only")
+        yield RuleProblem(f"proxy lists {join_names(strange)}, which belong to no master", "masters only")
     pods = [each for each in machine.of_kind("Pod") if "nginx" in str(each.get("spec"))]
     if not pods:
-        yield Problem("no static pod runs the proxy", "a manifest of a pod with nginx")
+        yield RuleProblem("no static pod runs the proxy", "a manifest of a pod with nginx")
 
 
 @rule(
@@ -130,7 +130,7 @@ def api_proxy_knows_all_masters(facts: Facts, machine: Machine) -> Iterator[Prob
     severity=Severity.HIGH,
     rationale="kubelet and kube-proxy keep long connections that are silent most of the time. A proxy that closes "
     "them makes every client reconnect: at 1000 nodes, reconnecting cost 20 cores of the API servers.",
-    sources=(Source("004", "5.5.8", 7),),
+    sources=(RuleSource("004", "5.5.8", 7),),
     remediation="Set `proxy_timeout 10m;` in the server block that forwards to port 6443.",
     subjects=proxies,
     not_applicable_reason="the stack has no nginx in front of API servers",
@@ -138,12 +138,12 @@ def api_proxy_knows_all_masters(facts: Facts, machine: Machine) -> Iterator[Prob
     parameters={"least": "10m"},
     since="0.2.0",
 )
-def api_proxy_timeout(_facts: Facts, proxy: Proxy) -> Iterator[Problem]:
+def api_proxy_timeout(_facts: Facts, proxy: Proxy) -> Iterator[RuleProblem]:
     """Requires an explicit value, because the default differs between builds of nginx."""
     if proxy.timeout is None:
-        yield Problem("proxy_timeout is not set", "10m or more")
+        yield RuleProblem("proxy_timeout is not set", "10m or more")
     elif proxy.timeout < LEAST_TIMEOUT:
-        yield Problem(f"proxy_timeout is {proxy.timeout:g} seconds", "10m or more")
+        yield RuleProblem(f"proxy_timeout is {proxy.timeout:g} seconds", "10m or more")
 
 
 def large(facts: Facts) -> bool:
@@ -151,7 +151,7 @@ def large(facts: Facts) -> bool:
     return len(facts.nodes) >= LARGE or (bool(facts.clouds) and facts.required_architecture.computes >= LARGE)
 
 
-def configured(facts: Facts) -> Iterator[Machine]:
+def configured(facts: Facts) -> Iterator[MachineFacts]:
     """Returns the masters whose kubeadm configuration contains the ClusterConfiguration."""
     return (machine for machine in facts.machines if machine.is_master and any(machine.of_kind("ClusterConfiguration")))
 
@@ -170,7 +170,7 @@ def arguments(configuration: Mapping[str, Any], component: str) -> dict[str, str
     severity=Severity.HIGH,
     rationale="With the default of 400, the API servers answer 429 long before the peak load of 1000 nodes, and "
     "nodes whose kubelets cannot report are marked unreachable.",
-    sources=(Source("004", "5.5.8", 14),),
+    sources=(RuleSource("004", "5.5.8", 14),),
     remediation="Set apiServer.extraArgs max-requests-inflight to 2000 in kubeadm's ClusterConfiguration.",
     subjects=configured,
     applies=lambda facts, _machine: large(facts),
@@ -178,15 +178,15 @@ def arguments(configuration: Mapping[str, Any], component: str) -> dict[str, str
     parameters={"from nodes": LARGE, "least": LEAST_REQUESTS},
     since="0.2.0",
 )
-def api_requests_in_flight(_facts: Facts, machine: Machine) -> Iterator[Problem]:
+def api_requests_in_flight(_facts: Facts, machine: MachineFacts) -> Iterator[RuleProblem]:
     """Checks max-requests-inflight in kubeadm's ClusterConfiguration."""
     for configuration in machine.of_kind("ClusterConfiguration"):
         said = arguments(configuration, "apiServer").get(MAX_IN_FLIGHT.setting, "")
         if not said.isdigit() or int(said) < LEAST_REQUESTS:
-            yield Problem(MAX_IN_FLIGHT.actual(said or None), f"{LEAST_REQUESTS} or more")
+            yield RuleProblem(MAX_IN_FLIGHT.actual(said or None), f"{LEAST_REQUESTS} or more")
 
 
-def _with_bgp(facts: Facts) -> Iterator[Machine]:
+def _with_bgp(facts: Facts) -> Iterator[MachineFacts]:
     return (machine for machine in facts.machines if machine.is_master and any(machine.of_kind("BGPConfiguration")))
 
 
@@ -205,9 +205,9 @@ def _reflects(node: Mapping[str, Any]) -> bool:
     rationale="In a full mesh every node peers with every other node: half a million connections at 1000 nodes, and "
     "starting a node takes long. A single route reflector would be a single point of failure of the whole network.",
     sources=(
-        Source("004", "5.5.8", 44),
-        Source("004", "5.5.7", 6),
-        Source("project", "Networks", 1),
+        RuleSource("004", "5.5.8", 44),
+        RuleSource("004", "5.5.7", 6),
+        RuleSource("project", "Networks", 1),
     ),
     remediation="Set nodeToNodeMeshEnabled to false in the BGPConfiguration, give three nodes a "
     "routeReflectorClusterID, and write a BGPPeer from all nodes to these three.",
@@ -217,16 +217,16 @@ def _reflects(node: Mapping[str, Any]) -> bool:
     parameters={"from nodes": LARGE, "least": 3},
     since="0.2.0",
 )
-def route_reflectors(facts: Facts, machine: Machine) -> Iterator[Problem]:
+def route_reflectors(facts: Facts, machine: MachineFacts) -> Iterator[RuleProblem]:
     """Checks that the full mesh is off. Counts only route reflectors that are nodes of the stack."""
     meshed = FULL_MESH.value == "true"
     if any(each["spec"].get(FULL_MESH.setting, meshed) for each in machine.of_kind("BGPConfiguration")):
-        yield Problem("the full node-to-node mesh is enabled", "nodeToNodeMeshEnabled: false")
+        yield RuleProblem("the full node-to-node mesh is enabled", "nodeToNodeMeshEnabled: false")
     nodes = {node.name for node in facts.nodes}
     reflectors = {
         each["metadata"]["name"] for master in facts.machines for each in master.of_kind("Node") if _reflects(each)
     }
     if len(reflectors & nodes) < 3:
-        yield Problem(pluralize(len(reflectors & nodes), "route reflector"), "at least 3, each a node of the stack")
+        yield RuleProblem(pluralize(len(reflectors & nodes), "route reflector"), "at least 3, each a node of the stack")
     if not any(machine.of_kind("BGPPeer")):
-        yield Problem("no BGPPeer", "one from all nodes to the reflectors")
+        yield RuleProblem("no BGPPeer", "one from all nodes to the reflectors")

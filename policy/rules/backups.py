@@ -12,13 +12,13 @@ from functools import lru_cache
 
 from policy.facts.kubernetes.configuration import written
 from policy.facts.kubernetes.workload import Workload
-from policy.facts.programs import Quorum
-from policy.facts.quorums.quorums import Group, groups, pods
+from policy.facts.programs import QuorumKind
+from policy.facts.quorums.quorums import MemberGroup, groups, pods
 from policy.facts.stack import Facts
 from policy.facts.stack_configuration import PRODUCTION
 from policy.findings import Severity
 from policy.properties import NotKnown
-from policy.rule import ADVISORY, Problem, Source, rule
+from policy.rule import ADVISORY, RuleProblem, RuleSource, rule
 
 _TOOLS = re.compile(r"\b(maria-?db-?backup|xtrabackup|maria-?db-dump|mysqldump|mydumper)\b")
 """Matches the names of backup programs for MariaDB and MySQL, in commands and in files that a pod mounts."""
@@ -36,7 +36,7 @@ def _schedules(facts: Facts) -> tuple[Workload, ...]:
 _NAME = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?")
 
 
-def _names_of(facts: Facts, group: Group) -> frozenset[str]:
+def _names_of(facts: Facts, group: MemberGroup) -> frozenset[str]:
     """Returns the names by which a backup refers to a Galera: members, their claims, and the Services to reach them."""
     members = {f"{each.name}-{ordinal}" for each in group.workloads for ordinal in range(pods(facts, each))}
     claims = {
@@ -62,11 +62,13 @@ def _words(facts: Facts, workload: Workload) -> frozenset[str]:
     return frozenset(words)
 
 
-def _is_of(facts: Facts, job: Workload, group: Group) -> bool:
+def _is_of(facts: Facts, job: Workload, group: MemberGroup) -> bool:
     """Whether a backup may be of a Galera: it names this Galera, or none of its namespace."""
     words = _words(facts, job)
     beside = (each for each in groups(facts) if each.workloads and each is not group)
-    others = [each for each in beside if each.workloads[0].namespace == job.namespace and each.kind is Quorum.GALERA]
+    others = [
+        each for each in beside if each.workloads[0].namespace == job.namespace and each.kind is QuorumKind.GALERA
+    ]
     named = (each for each in (group, *others) if others and not words.isdisjoint(_names_of(facts, each)))
     found = next(named, None)
     if found is None and others:
@@ -82,8 +84,8 @@ def _require_known(facts: Facts, job: Workload) -> None:
             text.read()
 
 
-def _is_ours(facts: Facts, group: Group) -> bool:
-    if group.kind is not Quorum.GALERA or facts.profile != PRODUCTION or not facts.clouds:
+def _is_ours(facts: Facts, group: MemberGroup) -> bool:
+    if group.kind is not QuorumKind.GALERA or facts.profile != PRODUCTION or not facts.clouds:
         return False
     if group.error:
         raise group.error
@@ -96,7 +98,7 @@ def _is_ours(facts: Facts, group: Group) -> bool:
     severity=Severity.HIGH,
     rationale="Replication drops a table on every member at once. After that, or after the loss of all members, only "
     "the last backup still has the records of users, networks and virtual machines.",
-    sources=(Source("project", "Backups", 2),),
+    sources=(RuleSource("project", "Backups", 2),),
     remediation="Keep the CronJob mysqld-backup, which for a further Galera has its name. Or add a CronJob in the "
     "database's namespace that runs mariadb-backup or mariadb-dump.",
     subjects=groups,
@@ -105,7 +107,7 @@ def _is_ours(facts: Facts, group: Group) -> bool:
     enforcement=ADVISORY,
     since="0.6.0",
 )
-def database_is_backed_up(facts: Facts, group: Group) -> Iterator[Problem]:
+def database_is_backed_up(facts: Facts, group: MemberGroup) -> Iterator[RuleProblem]:
     """Accepts a CronJob with a backup program in the namespace of Galera's members, unless it is suspended.
 
     A CronJob that names another Galera of the namespace, by a member, a claim or a Service, backs up only that one.
@@ -113,7 +115,7 @@ def database_is_backed_up(facts: Facts, group: Group) -> Iterator[Problem]:
     namespaces = {each.namespace for each in group.workloads}
     there = (each for each in _schedules(facts) if each.namespace in namespaces)
     if not any(_is_of(facts, each, group) for each in there):
-        yield Problem("no CronJob that is not suspended backs up the database", "one that runs mariadb-backup")
+        yield RuleProblem("no CronJob that is not suspended backs up the database", "one that runs mariadb-backup")
 
 
 @rule(
@@ -122,17 +124,17 @@ def database_is_backed_up(facts: Facts, group: Group) -> Iterator[Problem]:
     severity=Severity.MEDIUM,
     rationale="A backup takes one database member out of service for a time. Without a deadline, a backup that hangs "
     "blocks all later backups. Backups that overlap put the load of several backups on the members at once.",
-    sources=(Source("project", "Backups", 3),),
+    sources=(RuleSource("project", "Backups", 3),),
     remediation="Set jobTemplate.spec.activeDeadlineSeconds, and concurrencyPolicy: Forbid or Replace.",
     subjects=_schedules,
     not_applicable_reason="no CronJob of the stack backs up a database",
     enforcement=ADVISORY,
     since="0.6.0",
 )
-def backup_ends(_facts: Facts, job: Workload) -> Iterator[Problem]:
+def backup_ends(_facts: Facts, job: Workload) -> Iterator[RuleProblem]:
     """Checks activeDeadlineSeconds (default in Kubernetes: no deadline) and concurrencyPolicy (default: Allow)."""
     spec = job.resource.props.at("spec")
     if not spec.at("jobTemplate", "spec", "activeDeadlineSeconds").given():
-        yield Problem("activeDeadlineSeconds is not set (default: none)", "a number of seconds")
+        yield RuleProblem("activeDeadlineSeconds is not set (default: none)", "a number of seconds")
     if spec.at("concurrencyPolicy").text("Allow") == "Allow":
-        yield Problem("concurrencyPolicy is Allow (the default)", "Forbid or Replace")
+        yield RuleProblem("concurrencyPolicy is Allow (the default)", "Forbid or Replace")

@@ -9,20 +9,20 @@ from decimal import Decimal
 from functools import lru_cache
 
 from contract import COMPUTE_NODE, COMPUTE_POOL, SERVER
-from policy.facts.components import Cloud
-from policy.facts.kubernetes.node import Node
-from policy.facts.kubernetes.quantity import Resources
+from policy.facts.components import CloudFacts
+from policy.facts.kubernetes.node import NodeFacts
+from policy.facts.kubernetes.quantity import PodResources
 from policy.facts.kubernetes.workload import Workload
 from policy.facts.placement.placement_counts import counts
 from policy.facts.stack import Facts
 from policy.findings import Severity
 from policy.resource import Resource
-from policy.rule import ADVISORY, Problem, Source, rule
+from policy.rule import ADVISORY, RuleProblem, RuleSource, rule
 from policy.wording import join_names, pluralize
 
 
 @lru_cache(maxsize=1)
-def _free(facts: Facts) -> Mapping[str, Resources]:
+def _free(facts: Facts) -> Mapping[str, PodResources]:
     """Returns each node's allocatable resources less the requests of its DaemonSets, by the node's name.
 
     Nodes whose allocatable resources are not known are omitted.
@@ -41,7 +41,7 @@ def _sized(facts: Facts, workload: Workload) -> bool:
     if not workload.is_long_running or not facts.nodes:
         return False
     nodes = facts.eligible(workload)
-    return bool(nodes) and workload.requests != Resources() and all(node.room is not None for node in nodes)
+    return bool(nodes) and workload.requests != PodResources() and all(node.room is not None for node in nodes)
 
 
 @rule(
@@ -49,27 +49,27 @@ def _sized(facts: Facts, workload: Workload) -> bool:
     title="Every pod's requests fit its eligible nodes",
     severity=Severity.HIGH,
     rationale="A pod stays Pending if it requests more CPU or memory than each of its eligible nodes has.",
-    sources=(Source("project", "Capacity", 1),),
+    sources=(RuleSource("project", "Capacity", 1),),
     remediation="Lower the requests of the workload's containers, or let it run on larger nodes.",
     subjects=lambda facts: facts.workloads,
     applies=_sized,
     not_applicable_reason="no workload with requests runs on nodes whose size is known",
     since="0.2.0",
 )
-def pod_fits_node(facts: Facts, workload: Workload) -> Iterator[Problem]:
+def pod_fits_node(facts: Facts, workload: Workload) -> Iterator[RuleProblem]:
     """Compares a pod's requests with nodes that run only DaemonSets.
 
     If replicas must not share a node, there must be a node that is large enough for each replica.
     """
     nodes = facts.eligible(workload)
-    own = workload.requests if workload.replicas is None else Resources()
+    own = workload.requests if workload.replicas is None else PodResources()
     room = {node.name: _free(facts)[node.name] + own for node in nodes}
     large = [name for name, each in room.items() if workload.requests.fits(each)]
     apart = len(nodes) if counts(facts).one_each(workload) else 1
     needed = len(nodes) if workload.replicas is None else min(workload.replicas, apart)
     if len(large) < needed:
         small = join_names(room.keys() - set(large))
-        yield Problem(
+        yield RuleProblem(
             f"a pod requests {workload.requests}, more than {small} have free after DaemonSets",
             f"at least {pluralize(needed, 'node')} with that much free",
         )
@@ -81,7 +81,7 @@ class NodeSet:
 
     resource: Resource
     """Resource of the workload whose pods together request most, of those that are eligible for exactly these nodes."""
-    nodes: tuple[Node, ...]
+    nodes: tuple[NodeFacts, ...]
     workloads: tuple[Workload, ...]
 
     @property
@@ -120,7 +120,7 @@ def _weight(workload: Workload) -> tuple[Decimal, Decimal, str]:
     severity=Severity.HIGH,
     rationale="The pods of a lost host start again on the remaining nodes. If these have too little capacity, some "
     "pods stay Pending until the host is back.",
-    sources=(Source("project", "Capacity", 3),),
+    sources=(RuleSource("project", "Capacity", 3),),
     remediation="Add a node, on a physical host of its own, to the pools on which the workloads run, or lower the "
     "workloads' requests.",
     subjects=_node_sets,
@@ -129,34 +129,34 @@ def _weight(workload: Workload) -> tuple[Decimal, Decimal, str]:
     parameters={"lost": "one physical host", "not counted": "pods that anti-affinity leaves without a node"},
     since="0.2.0",
 )
-def requests_fit_after_loss(facts: Facts, node_set: NodeSet) -> Iterator[Problem]:
+def requests_fit_after_loss(facts: Facts, node_set: NodeSet) -> Iterator[RuleProblem]:
     """Compares capacity with requests for a set of nodes, counting the workloads that can run only on these nodes.
 
     A failure proves that no placement fits the requests. A pass does not prove that a placement exists, and workloads
     with further eligible nodes are not counted. The plan and `make prove` show an actual placement.
     """
     free = _free(facts)
-    total = sum((free[node.name] for node in node_set.nodes), Resources())
-    on_host: dict[str | None, Resources] = {}
+    total = sum((free[node.name] for node in node_set.nodes), PodResources())
+    on_host: dict[str | None, PodResources] = {}
     for node in node_set.nodes:
-        on_host[node.server] = on_host.get(node.server, Resources()) + free[node.name]
+        on_host[node.server] = on_host.get(node.server, PodResources()) + free[node.name]
     demands = [_demand(facts, each) for each in node_set.workloads]
-    worst: dict[str, tuple[Resources, Resources]] = {}
+    worst: dict[str, tuple[PodResources, PodResources]] = {}
     for server, lost in on_host.items():
         left = total - lost
-        asked = sum((demand(server) for demand in demands), Resources())
+        asked = sum((demand(server) for demand in demands), PodResources())
         if not asked.fits(left):
             worst[server or "(no label)"] = asked, left
     if worst:
         server, (asked, left) = min(worst.items(), key=lambda each: (each[1][1].memory - each[1][0].memory, each[0]))
         which = f"{server} or any of {pluralize(len(worst) - 1, 'other')}" if len(worst) > 1 else server
-        yield Problem(
+        yield RuleProblem(
             f"after losing {which}, pods request {asked}, but {left} is free",
             "room for all replicas that can still run",
         )
 
 
-def _demand(facts: Facts, workload: Workload) -> Callable[[str | None], Resources]:
+def _demand(facts: Facts, workload: Workload) -> Callable[[str | None], PodResources]:
     """Returns a function: total requests of the workload's instances that can still run if a physical host fails."""
     runnable = _runnable(facts, workload)
     return lambda server: workload.requests.times(runnable(server))
@@ -181,9 +181,9 @@ def _runnable(facts: Facts, workload: Workload) -> Callable[[str | None], int]:
 class SharedNodes:
     """Nodes on which exactly the same workloads may run."""
 
-    nodes: tuple[Node, ...]
+    nodes: tuple[NodeFacts, ...]
     workloads: tuple[Workload, ...]
-    asked: Resources
+    asked: PodResources
     """Requests of all pods that may run on one of the nodes at the same time."""
 
     @property
@@ -195,7 +195,7 @@ class SharedNodes:
     def title(self) -> str:
         return f"{'node' if len(self.nodes) == 1 else 'nodes'} {join_names([node.name for node in self.nodes])}"
 
-    def short(self, facts: Facts) -> tuple[Node, ...]:
+    def short(self, facts: Facts) -> tuple[NodeFacts, ...]:
         """Returns the nodes whose capacity, less their DaemonSets, is smaller than `asked`."""
         free = _free(facts)
         found = (node for node in self.nodes if not self.asked.fits(free[node.name]))
@@ -217,17 +217,17 @@ def _shared_nodes(facts: Facts) -> tuple[SharedNodes, ...]:
         if any(workload.requests.fits(free[node.name]) for node in nodes):
             for node in nodes:
                 guests[node.name].append(workload)
-    alike: dict[tuple[Workload, ...], list[Node]] = {}
+    alike: dict[tuple[Workload, ...], list[NodeFacts]] = {}
     for node in facts.nodes:
         if guests.get(node.name):
             alike.setdefault(tuple(guests[node.name]), []).append(node)
     return tuple(SharedNodes(tuple(nodes), those, _at_once(facts, those)) for those, nodes in alike.items())
 
 
-def _at_once(facts: Facts, workloads: Sequence[Workload]) -> Resources:
+def _at_once(facts: Facts, workloads: Sequence[Workload]) -> PodResources:
     """Returns the total requests of all pods that the scheduler may place on one node at the same time."""
     most = ((each, 1 if counts(facts).one_each(each) else each.replicas or 0) for each in workloads)
-    return sum((each.requests.times(count) for each, count in most), Resources())
+    return sum((each.requests.times(count) for each, count in most), PodResources())
 
 
 @rule(
@@ -236,14 +236,14 @@ def _at_once(facts: Facts, workloads: Sequence[Workload]) -> Resources:
     severity=Severity.MEDIUM,
     rationale="The scheduler places pods in an order that is not known before, and does not move a pod afterwards. An "
     "instance is certain to find a node only if its nodes have room for all pods that may run there at once.",
-    sources=(Source("project", "Capacity", 4),),
+    sources=(RuleSource("project", "Capacity", 4),),
     remediation="Give the nodes more cores and memory, lower requests, or let fewer services run there.",
     subjects=_shared_nodes,
     not_applicable_reason="no workload runs on nodes whose size is known",
     enforcement=ADVISORY,
     since="0.2.0",
 )
-def room_in_any_order(facts: Facts, shared: SharedNodes) -> Iterator[Problem]:
+def room_in_any_order(facts: Facts, shared: SharedNodes) -> Iterator[RuleProblem]:
     """Reports workloads that can stay Pending if nodes are too small for all pods that may run there at once.
 
     A workload passes if enough of its other nodes have room for all such pods. A pass proves that its instances fit; a
@@ -252,7 +252,7 @@ def room_in_any_order(facts: Facts, shared: SharedNodes) -> Iterator[Problem]:
     short = shared.short(facts)
     concerned = [each.title for each in shared.workloads if short and _unsure(facts, each)]
     if concerned:
-        yield Problem(
+        yield RuleProblem(
             f"pods that can share a node of {join_names([node.name for node in short])} request {shared.asked}, but "
             f"{_free(facts)[short[0].name]} is free after DaemonSets, so {join_names(concerned)} can stay Pending",
             "room for all of them, or enough other nodes with room",
@@ -279,8 +279,8 @@ def _unsure(facts: Facts, workload: Workload) -> bool:
     rationale="The replica counts and dedicated nodes of a reference architecture were validated with its number of "
     "compute nodes. A cloud with more compute nodes runs a control plane that was not validated at that scale.",
     sources=(
-        Source("004", "5.3.16", 1),
-        Source("004", "5.4.16", 1),
+        RuleSource("004", "5.3.16", 1),
+        RuleSource("004", "5.4.16", 1),
     ),
     remediation="Name the next larger architecture (quorate:architecture), and add the dedicated controllers that it "
     "requires.",
@@ -291,12 +291,12 @@ def _unsure(facts: Facts, workload: Workload) -> bool:
     enforcement=ADVISORY,
     since="0.2.0",
 )
-def architecture_fits_computes(facts: Facts, _cloud: Cloud) -> Iterator[Problem]:
+def architecture_fits_computes(facts: Facts, _cloud: CloudFacts) -> Iterator[RuleProblem]:
     """Counts compute nodes by pool or label. Advisory, so that compute nodes can be added before the architecture."""
     # A compute node with further roles, as in a small lab or with a topology, is in a pool with another name.
     computes = sum(node.pool == COMPUTE_POOL or node.labels.get(COMPUTE_NODE) == "enabled" for node in facts.nodes)
     if computes > facts.required_architecture.computes:
-        yield Problem(
+        yield RuleProblem(
             f"{computes} computes",
             f"at most {facts.required_architecture.computes} (architecture {facts.required_architecture.name})",
         )

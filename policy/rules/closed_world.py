@@ -11,7 +11,7 @@ from policy.facts.stack import Facts
 from policy.findings import Severity
 from policy.properties import NotKnown
 from policy.resource import Resource
-from policy.rule import Problem, Source, rule
+from policy.rule import RuleProblem, RuleSource, rule
 
 LIBVIRT = "libvirt:"
 _URN = "urn:"
@@ -24,7 +24,7 @@ class Unread:
 
     resource: Resource
     title: str
-    problem: Problem | None = None
+    problem: RuleProblem | None = None
 
 
 def _unread(facts: Facts) -> Iterator[Unread]:
@@ -46,16 +46,16 @@ def _has_unknown_host(resource: Resource) -> bool:
     return resource.type.startswith(LIBVIRT) and resource.provider.startswith(_URN)
 
 
-def _problem(resource: Resource) -> Problem:
+def _problem(resource: Resource) -> RuleProblem:
     """Returns why no rule reads a resource, and which kind of resource to use instead."""
     if resource.type == HELM_RELEASE:
-        return Problem(
+        return RuleProblem(
             "the objects of a Helm release are not resources of the stack, so no rule reads them",
             "a Chart (kubernetes:helm.sh/v4:Chart), whose objects are resources",
         )
     if resource.type in RENDERING:
-        return Problem("no object of it is rendered in this preview", "objects that are resources of the stack")
-    return Problem("no rule reads resources of this type", "a type that the policy pack evaluates, or a waiver")
+        return RuleProblem("no object of it is rendered in this preview", "objects that are resources of the stack")
+    return RuleProblem("no rule reads resources of this type", "a type that the policy pack evaluates, or a waiver")
 
 
 @rule(
@@ -64,7 +64,7 @@ def _problem(resource: Resource) -> Problem:
     severity=Severity.HIGH,
     rationale="A Helm release, a custom resource or another cloud's resource can contain a quorum that no rule has "
     "evaluated. Without this rule, a stack could pass although a resource was not read.",
-    sources=(Source("project", "Scope", 1),),
+    sources=(RuleSource("project", "Scope", 1),),
     remediation="Use resources that the pack reads: a Chart instead of a Release, a workload or a cluster of a known "
     "operator instead of another custom resource, a libvirt provider with a uri. Otherwise review the resource, and "
     "waive the rule for it with the reason why it cannot cost a quorum its members or data.",
@@ -73,7 +73,7 @@ def _problem(resource: Resource) -> Problem:
     parameters={"known types": "policy/facts/known_types.py", "operators": "policy/facts/kubernetes/operators.py"},
     since="0.4.0",
 )
-def resource_is_known(_facts: Facts, unread: Unread) -> Iterator[Problem]:
+def resource_is_known(_facts: Facts, unread: Unread) -> Iterator[RuleProblem]:
     """Checks the resource's type; for a libvirt resource, also that the provider's uri names the physical host."""
     if unread.problem:
         yield unread.problem

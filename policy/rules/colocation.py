@@ -8,7 +8,7 @@ from policy.facts.kubernetes.workload import Workload
 from policy.facts.placement.placement_counts import counts
 from policy.facts.stack import Facts
 from policy.findings import Severity
-from policy.rule import Problem, Source, rule
+from policy.rule import RuleProblem, RuleSource, rule
 from policy.wording import join_names
 
 NOVA = ("nova-api", "nova-conductor")
@@ -60,8 +60,8 @@ def _beside(service: str, *others: str) -> Callable[[Facts, Workload], bool]:
     rationale="A scheduler needs few resources and can share nodes with API servers. Nodes that are dedicated to "
     "it are not available to other services.",
     sources=(
-        Source("004", "5.3.7", 19),
-        Source("004", "5.4.7", 37),
+        RuleSource("004", "5.3.7", 19),
+        RuleSource("004", "5.4.7", 37),
     ),
     remediation="Let nova-scheduler run on the nodes of nova-api (node affinity and toleration of their taint), and "
     "dedicate no node to it.",
@@ -70,16 +70,16 @@ def _beside(service: str, *others: str) -> Callable[[Facts, Workload], bool]:
     not_applicable_reason="the stack has no nova-scheduler, or no other Nova service",
     since="0.2.0",
 )
-def scheduler_beside_nova(facts: Facts, workload: Workload) -> Iterator[Problem]:
+def scheduler_beside_nova(facts: Facts, workload: Workload) -> Iterator[RuleProblem]:
     """Requires a node that is eligible for nova-scheduler and another Nova service, and no dedicated nodes."""
     here = {node.name for node in facts.eligible(workload)}
     if not here & _nodes_of(facts, *NOVA):
-        yield Problem(
+        yield RuleProblem(
             f"can run on {join_names(here)}, none of which can run {' or '.join(NOVA)}", "some of their nodes"
         )
     own = {node.name for node in facts.eligible(workload) if "nova-scheduler" in node.dedicated_to}
     if own:
-        yield Problem(f"has dedicated nodes {join_names(own)}", "nodes of other services")
+        yield RuleProblem(f"has dedicated nodes {join_names(own)}", "nodes of other services")
 
 
 @rule(
@@ -91,9 +91,9 @@ def scheduler_beside_nova(facts: Facts, workload: Workload) -> Iterator[Problem]
     "Equal sets of eligible nodes are not enough: three instances of each service can run on different nodes of the "
     "same five.",
     sources=(
-        Source("004", "5.4.8", 32),
-        Source("004", "5.3.8", 31),
-        Source("project", "Placement", 1),
+        RuleSource("004", "5.4.8", 32),
+        RuleSource("004", "5.3.8", 31),
+        RuleSource("project", "Placement", 1),
     ),
     remediation="Let these services run on the same nodes, with as many instances of each as there are nodes and a "
     "required podAntiAffinity over kubernetes.io/hostname. Pod affinity is not enough: it is not enforced when a "
@@ -106,7 +106,7 @@ def scheduler_beside_nova(facts: Facts, workload: Workload) -> Iterator[Problem]
     parameters={agent: " and ".join(" or ".join(each) for each in needs) for agent, needs in NETWORK.items()},
     since="0.2.0",
 )
-def network_agents_beside_server(facts: Facts, workload: Workload) -> Iterator[Problem]:
+def network_agents_beside_server(facts: Facts, workload: Workload) -> Iterator[RuleProblem]:
     """Evaluates the worst placement of the instances. Services with the same eligible nodes can still run apart."""
     here = {node.name for node in facts.eligible(workload)}
     there = {facts.service(each) for each in facts.workloads if each.is_long_running}
@@ -114,7 +114,7 @@ def network_agents_beside_server(facts: Facts, workload: Workload) -> Iterator[P
         # every-row-has-workload reports a service without any workload.
         without = here - _nodes_with(facts, services) if there & set(services) else set[str]()
         if without:
-            yield Problem(
+            yield RuleProblem(
                 f"can run on {join_names(without)}, which can be without {' or '.join(services)}",
                 f"nodes that always run {' or '.join(services)}",
             )
@@ -127,8 +127,8 @@ def network_agents_beside_server(facts: Facts, workload: Workload) -> Iterator[P
     rationale="The L2 agent connects the ports of virtual machines, routers and DHCP servers. On a node without an L2 "
     "agent, the routers of an L3 agent have no connectivity.",
     sources=(
-        Source("004", "5.4.8", 22),
-        Source("004", "5.3.8", 22),
+        RuleSource("004", "5.4.8", 22),
+        RuleSource("004", "5.3.8", 22),
     ),
     remediation="Extend the L2 agent's node affinity and tolerations to these nodes, or exclude them from the node "
     "affinity of the other services.",
@@ -136,13 +136,13 @@ def network_agents_beside_server(facts: Facts, workload: Workload) -> Iterator[P
     applies=lambda facts, workload: workload.is_long_running and facts.service(workload) in NEEDS_L2,
     not_applicable_reason=f"the stack has none of {', '.join(NEEDS_L2)}",
 )
-def l2_agent_goes_along(facts: Facts, workload: Workload) -> Iterator[Problem]:
+def l2_agent_goes_along(facts: Facts, workload: Workload) -> Iterator[RuleProblem]:
     """Counts only L2 agents in DaemonSets, which run on all eligible nodes. Several DaemonSets may cover the nodes."""
     agents = [each for each in facts.workloads if each.kind == "DaemonSet" and facts.service(each) == L2_AGENT]
     served = {node.name for agent in agents for node in facts.eligible(agent)}
     without = {node.name for node in facts.eligible(workload)} - served
     if without:
-        yield Problem(
+        yield RuleProblem(
             f"can run on {join_names(without)}, which have no {L2_AGENT}",
             f"the {L2_AGENT} DaemonSet on all its nodes",
         )
@@ -155,8 +155,8 @@ def l2_agent_goes_along(facts: Facts, workload: Workload) -> Iterator[Problem]:
     rationale="The gateway needs few resources and no dedicated node. On other nodes it uses capacity that is planned "
     "for other services.",
     sources=(
-        Source("004", "5.3.14", 35),
-        Source("004", "5.4.14", 35),
+        RuleSource("004", "5.3.14", 35),
+        RuleSource("004", "5.4.14", 35),
     ),
     remediation="Give radosgw the node affinity and the tolerations of ceph-mon.",
     subjects=lambda facts: facts.workloads,
@@ -164,8 +164,8 @@ def l2_agent_goes_along(facts: Facts, workload: Workload) -> Iterator[Problem]:
     not_applicable_reason="the stack has no radosgw, or no Ceph monitor",
     since="0.2.0",
 )
-def radosgw_beside_monitors(facts: Facts, workload: Workload) -> Iterator[Problem]:
+def radosgw_beside_monitors(facts: Facts, workload: Workload) -> Iterator[RuleProblem]:
     """Requires that every node that is eligible for radosgw is also eligible for ceph-mon."""
     away = {node.name for node in facts.eligible(workload)} - _nodes_of(facts, "ceph-mon")
     if away:
-        yield Problem(f"can run on {join_names(away)}, which cannot run ceph-mon", "only monitor nodes")
+        yield RuleProblem(f"can run on {join_names(away)}, which cannot run ceph-mon", "only monitor nodes")

@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator
 
 from formats.image_reference import parse
-from policy.facts.components import Etcd
+from policy.facts.components import EtcdFacts
 from policy.facts.kubernetes.workload import Workload
-from policy.facts.machines.machine import Machine
+from policy.facts.machines.machine import MachineFacts
 from policy.facts.pods import POD_TYPES, Pods, pods
 from policy.facts.stack import Facts
 from policy.findings import Severity
-from policy.rule import Problem, Source, rule
+from policy.rule import RuleProblem, RuleSource, rule
 from policy.wording import join_names
 
 NAMESPACE = "kube-system"
@@ -40,7 +40,7 @@ def _is_control_plane(_facts: Facts, each: Pods) -> bool:
     severity=Severity.MEDIUM,
     rationale="Access to pods is granted per namespace. In a shared namespace, everyone who may change other pods "
     "may change the control plane.",
-    sources=(Source("004", "5.5.7", 31),),
+    sources=(RuleSource("004", "5.5.7", 31),),
     remediation="Set metadata.namespace to kube-system.",
     subjects=pods,
     applies=_is_control_plane,
@@ -50,10 +50,10 @@ def _is_control_plane(_facts: Facts, each: Pods) -> bool:
     since="0.2.0",
     single=POD_TYPES,
 )
-def control_plane_namespace(_facts: Facts, each: Pods) -> Iterator[Problem]:
+def control_plane_namespace(_facts: Facts, each: Pods) -> Iterator[RuleProblem]:
     """Also evaluates static pods, because only pods of the control plane need to run without an API server."""
     if each.namespace != NAMESPACE:
-        yield Problem(f"namespace is {each.namespace}", NAMESPACE)
+        yield RuleProblem(f"namespace is {each.namespace}", NAMESPACE)
 
 
 def _guarded(each: Pods) -> dict[str, str]:
@@ -73,8 +73,8 @@ def _guarded(each: Pods) -> dict[str, str]:
     rationale="A process that can write a certificate authority or the manifest of a static pod controls the "
     "cluster. A compromised container must not get this control.",
     sources=(
-        Source("004", "5.5.7", 24),
-        Source("004", "5.5.7", 25),
+        RuleSource("004", "5.5.7", 24),
+        RuleSource("004", "5.5.7", 25),
     ),
     remediation="Set readOnly: true in each volumeMount of a hostPath that contains certificates, keys or manifests.",
     subjects=pods,
@@ -85,14 +85,14 @@ def _guarded(each: Pods) -> dict[str, str]:
     since="0.2.0",
     single=POD_TYPES,
 )
-def certificates_read_only(_facts: Facts, each: Pods) -> Iterator[Problem]:
+def certificates_read_only(_facts: Facts, each: Pods) -> Iterator[RuleProblem]:
     """Reports each volumeMount of such a host directory that does not set readOnly, because the default is writable."""
     guarded = _guarded(each)
     for container in each.containers():
         for mount in container.at("volumeMounts").items():
             volume = mount.at("name").text()
             if volume in guarded and not mount.at("readOnly").flag():
-                yield Problem(
+                yield RuleProblem(
                     f"container {container.at('name').text()} mounts {guarded[volume]} of the host writable",
                     "readOnly: true",
                 )
@@ -105,26 +105,26 @@ def certificates_read_only(_facts: Facts, each: Pods) -> Iterator[Problem]:
     rationale="Without etcd there is no Kubernetes API. If a master tier lists no etcd members, no rule evaluates "
     "its etcd.",
     sources=(
-        Source("004", "5.5.9", 4),
-        Source("004", "5.5.3", 6),
+        RuleSource("004", "5.5.9", 4),
+        RuleSource("004", "5.5.3", 6),
     ),
     remediation="Declare the members of etcd in the stack: on the masters, on dedicated nodes, or as a StatefulSet.",
     subjects=lambda facts: facts.master_tiers,
     not_applicable_reason="the stack has no master tier",
     since="0.2.0",
 )
-def cluster_has_etcd(facts: Facts, _tier: object) -> Iterator[Problem]:
+def cluster_has_etcd(facts: Facts, _tier: object) -> Iterator[RuleProblem]:
     """Accepts etcd members on machines, and workloads that run etcd."""
     members = [member for etcd in facts.etcds for member in etcd.members]
     if not members and not any(_runs_etcd(workload) for workload in facts.workloads):
-        yield Problem("no etcd members in the stack", "members on machines, or a workload that runs etcd")
+        yield RuleProblem("no etcd members in the stack", "members on machines, or a workload that runs etcd")
 
 
 def _runs_etcd(workload: Workload) -> bool:
     return any(parse(image).name == "etcd" for image in workload.images)
 
 
-def _machines_of(facts: Facts, etcd: Etcd) -> list[Machine]:
+def _machines_of(facts: Facts, etcd: EtcdFacts) -> list[MachineFacts]:
     names = {member.node for member in etcd.members}
     return [machine for machine in facts.machines if machine.single and machine.node in names and machine.files]
 
@@ -136,8 +136,8 @@ def _machines_of(facts: Facts, etcd: Etcd) -> list[Machine]:
     rationale="etcd holds the state of Kubernetes. The first action before any update is a backup; after an "
     "unplanned failure, the only backup is the last scheduled one.",
     sources=(
-        Source("004", "5.5.10", 12),
-        Source("project", "Backups", 1),
+        RuleSource("004", "5.5.10", 12),
+        RuleSource("project", "Backups", 1),
     ),
     remediation="Give each member a systemd service with a timer, or the cluster a CronJob, that runs "
     "`etcdctl snapshot save`.",
@@ -147,7 +147,7 @@ def _machines_of(facts: Facts, etcd: Etcd) -> list[Machine]:
     reads_machine_files=True,
     since="0.2.0",
 )
-def etcd_is_backed_up(facts: Facts, etcd: Etcd) -> Iterator[Problem]:
+def etcd_is_backed_up(facts: Facts, etcd: EtcdFacts) -> Iterator[RuleProblem]:
     """Accepts a CronJob for all members, or a systemd service with a timer on every member.
 
     A service without a timer does not count, because nothing starts it.
@@ -161,7 +161,7 @@ def etcd_is_backed_up(facts: Facts, etcd: Etcd) -> Iterator[Problem]:
         if not any(f"{name}.timer" in units for name in saving):
             without.add(machine.node)
     if without:
-        yield Problem(
+        yield RuleProblem(
             f"no snapshot timer on {join_names(without)}", "a service with a timer on every member, or a CronJob"
         )
 

@@ -16,21 +16,21 @@ from policy.facts.product_defaults import (
     WEIGHT,
     WSREP_ON,
 )
-from policy.facts.programs import Quorum
+from policy.facts.programs import QuorumKind
 from policy.facts.quorums import proxysql
 from policy.facts.quorums.galera import NEW_CLUSTER, Galera, galera, is_true
-from policy.facts.quorums.quorums import Group, groups, pods
+from policy.facts.quorums.quorums import MemberGroup, groups, pods
 from policy.facts.stack import Facts
 from policy.findings import Severity
 from policy.properties import Malformed
-from policy.rule import Problem, Source, rule
+from policy.rule import RuleProblem, RuleSource, rule
 from policy.wording import pluralize
 
 _OTHER_REPLICATION = re.compile(r"\bgroup[-_]replication[-_]group[-_]name\b")
 
 
-def _is_galera(facts: Facts, group: Group) -> bool:
-    if group.kind is not Quorum.GALERA:
+def _is_galera(facts: Facts, group: MemberGroup) -> bool:
+    if group.kind is not QuorumKind.GALERA:
         return False
     if group.error:
         raise group.error
@@ -51,7 +51,7 @@ def _replicates_otherwise(facts: Facts, workload: Workload) -> bool:
     rationale="Without wsrep_on each member is a separate database. With the empty address `gcomm://` a member starts "
     "a new cluster. With pc.ignore_sb or pc.ignore_quorum both sides of a partition accept writes, and the data of one "
     "side is lost. If a member with half of all weights fails, the majority is lost.",
-    sources=(Source("project", "Database", 2),),
+    sources=(RuleSource("project", "Database", 2),),
     remediation="Write wsrep_on = ON and wsrep_cluster_address = gcomm://<names of members> into a .cnf file of a "
     "ConfigMap that the members mount (quorate:services.mysqld.config), and remove pc.ignore_sb, pc.ignore_quorum, "
     "pc.bootstrap and pc.weight from wsrep_provider_options, and the argument --wsrep-new-cluster. Bootstrap by hand, "
@@ -62,7 +62,7 @@ def _replicates_otherwise(facts: Facts, workload: Workload) -> bool:
     parameters={each.setting: each.value for each in (IGNORE_SPLIT_BRAIN, IGNORE_QUORUM, BOOTSTRAP)},
     since="0.4.0",
 )
-def galera_keeps_quorum(facts: Facts, group: Group) -> Iterator[Problem]:
+def galera_keeps_quorum(facts: Facts, group: MemberGroup) -> Iterator[RuleProblem]:
     """Reads option files, arguments and environment variables. Assumes MariaDB's defaults for all other settings."""
     settings = {workload: galera(facts, workload) for workload in group.workloads}
     # Workloads with the same error produce one finding.
@@ -71,25 +71,27 @@ def galera_keeps_quorum(facts: Facts, group: Group) -> Iterator[Problem]:
     total = sum(weight * pods(facts, workload) for workload, weight in weights.items())
     heaviest = max(weights.values())
     if len(set(weights.values())) > 1 and heaviest * 2 >= total:
-        yield Problem(f"a member has weight {heaviest} of {total} in all", "less than half (default: 1 each)")
+        yield RuleProblem(f"a member has weight {heaviest} of {total} in all", "less than half (default: 1 each)")
 
 
-def _mistakes(settings: Galera) -> Iterator[Problem]:
+def _mistakes(settings: Galera) -> Iterator[RuleProblem]:
     if not is_true(settings.option(WSREP_ON) or WSREP_ON.value):
-        yield Problem(WSREP_ON.actual(settings.option(WSREP_ON)), "ON: without it each member is a separate database")
+        yield RuleProblem(
+            WSREP_ON.actual(settings.option(WSREP_ON)), "ON: without it each member is a separate database"
+        )
     if settings.peers is None:
-        yield Problem(CLUSTER_ADDRESS.unset, "gcomm:// with the names of members")
+        yield RuleProblem(CLUSTER_ADDRESS.unset, "gcomm:// with the names of members")
     elif not settings.peers:
         address = settings.option(CLUSTER_ADDRESS)
-        yield Problem(
+        yield RuleProblem(
             f"{CLUSTER_ADDRESS.actual(address)}, which starts a new cluster", "gcomm:// with the names of members"
         )
     if NEW_CLUSTER in settings.options:
-        yield Problem("an argument is --wsrep-new-cluster, which starts a new cluster at each start", "none")
+        yield RuleProblem("an argument is --wsrep-new-cluster, which starts a new cluster at each start", "none")
     for default in (IGNORE_SPLIT_BRAIN, IGNORE_QUORUM, BOOTSTRAP):
         written = settings.provider(default)
         if is_true(written or default.value):
-            yield Problem(default.actual(written), default.value)
+            yield RuleProblem(default.actual(written), default.value)
 
 
 def _weight(settings: Galera) -> int:
@@ -105,7 +107,7 @@ def _weight(settings: Galera) -> int:
     severity=Severity.HIGH,
     rationale="Galera accepts writes on every member and rejects one of two conflicting transactions. OpenStack's "
     "transactions then end in deadlocks.",
-    sources=(Source("project", "Database", 3),),
+    sources=(RuleSource("project", "Database", 3),),
     remediation="List the members in mysql_servers, and their hostgroups in mysql_galera_hostgroups with "
     "max_writers = 1.",
     subjects=lambda facts: facts.config_maps,
@@ -114,12 +116,14 @@ def _weight(settings: Galera) -> int:
     parameters={MAX_WRITERS.setting: 1},
     since="0.4.0",
 )
-def proxysql_single_writer(_facts: Facts, config: ConfigMap) -> Iterator[Problem]:
+def proxysql_single_writer(_facts: Facts, config: ConfigMap) -> Iterator[RuleProblem]:
     """Reports hostgroups that are not in mysql_galera_hostgroups: ProxySQL balances writes over all their servers."""
     for each in proxysql.configurations(config):
         for group in each.groups:
             if not group.galera:
                 members = pluralize(group.servers, "server")
-                yield Problem(f"{each.file}: hostgroup {group.number} balances over {members}", "one writer at a time")
+                yield RuleProblem(
+                    f"{each.file}: hostgroup {group.number} balances over {members}", "one writer at a time"
+                )
             elif (group.max_writers or MAX_WRITERS.value) != "1":
-                yield Problem(f"{each.file}: {MAX_WRITERS.actual(group.max_writers)}", "1")
+                yield RuleProblem(f"{each.file}: {MAX_WRITERS.actual(group.max_writers)}", "1")

@@ -6,18 +6,18 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from contract import DEDICATED
-from policy.facts.architecture import Row
-from policy.facts.components import Cloud
-from policy.facts.kubernetes.quantity import MIB, Resources
+from policy.facts.architecture import RequiredRow
+from policy.facts.components import CloudFacts
+from policy.facts.kubernetes.quantity import MIB, PodResources
 from policy.facts.kubernetes.workload import NODE_CRITICAL, SYSTEM_NAMESPACES, Workload
 from policy.facts.stack import Facts
 from policy.findings import Severity
-from policy.rule import Problem, Source, rule
+from policy.rule import RuleProblem, RuleSource, rule
 from policy.wording import join_names, pluralize
 
 _TABLES = (
-    Source("004", "5.3.16", 2),
-    Source("004", "5.4.16", 2),
+    RuleSource("004", "5.3.16", 2),
+    RuleSource("004", "5.4.16", 2),
 )
 
 
@@ -29,9 +29,9 @@ _TABLES = (
     "share a node. A node is dedicated by a taint. A label alone does not keep other pods away.",
     sources=(
         *_TABLES,
-        Source("004", "5.4.16", 32),
-        Source("004", "5.3.12", 49),
-        Source("004", "5.3.5", 29),
+        RuleSource("004", "5.4.16", 32),
+        RuleSource("004", "5.3.12", 49),
+        RuleSource("004", "5.3.5", 29),
     ),
     remediation=f"Taint as many nodes as the architecture dedicates to the service with "
     f"{DEDICATED}=<service>:NoSchedule: give more servers the role controller, or name a smaller architecture.",
@@ -40,20 +40,20 @@ _TABLES = (
     needs_architecture=True,
     parameters={"taint": f"{DEDICATED}=<service>:NoSchedule"},
 )
-def dedicated_nodes_are_there(facts: Facts, _cloud: Cloud) -> Iterator[Problem]:
+def dedicated_nodes_are_there(facts: Facts, _cloud: CloudFacts) -> Iterator[RuleProblem]:
     """Counts nodes by the dedication taint that they register with, for each service and in total."""
     tainted = [owner for node in facts.nodes for owner in node.dedicated_to]
     owners = facts.required_architecture.owners
     for row in owners:
         there = tainted.count(row.service)
         if there < row.dedicated_nodes:
-            yield Problem(
+            yield RuleProblem(
                 f"{pluralize(there, 'node')} with the taint {DEDICATED}={row.service}",
                 f"{row.dedicated_nodes} (row {row.row}, architecture {facts.required_architecture.name})",
             )
     total = sum(tainted.count(row.service) for row in owners)
     if total < facts.required_architecture.dedicated_total:
-        yield Problem(
+        yield RuleProblem(
             f"{pluralize(total, 'dedicated node')} in total",
             f"{facts.required_architecture.dedicated_total} (architecture {facts.required_architecture.name})",
         )
@@ -69,10 +69,10 @@ def _belongs_to_nodes(facts: Facts, workload: Workload) -> bool:
     return workload.requests.fits(_light(facts))
 
 
-def _light(facts: Facts) -> Resources:
+def _light(facts: Facts) -> PodResources:
     """Returns the maximum requests of one instance of a light service in the reference architecture."""
     light = facts.required_architecture.light
-    return Resources(Decimal(light.cpu_m) / 1000, Decimal(light.memory_mi * MIB))
+    return PodResources(Decimal(light.cpu_m) / 1000, Decimal(light.memory_mi * MIB))
 
 
 @rule(
@@ -83,12 +83,12 @@ def _light(facts: Facts) -> Resources:
     "services beside nova-api, radosgw beside the Ceph monitors, no other service beside nova-conductor.",
     sources=(
         *_TABLES,
-        Source("004", "5.4.6", 9),
-        Source("004", "5.4.6", 10),
-        Source("004", "5.4.7", 8),
-        Source("004", "5.4.7", 22),
-        Source("004", "5.4.12", 50),
-        Source("004", "5.4.13", 28),
+        RuleSource("004", "5.4.6", 9),
+        RuleSource("004", "5.4.6", 10),
+        RuleSource("004", "5.4.7", 8),
+        RuleSource("004", "5.4.7", 22),
+        RuleSource("004", "5.4.12", 50),
+        RuleSource("004", "5.4.13", 28),
     ),
     remediation="Remove the workload's toleration of the dedicated nodes' taint, or require node affinity to other "
     "pools (quorate.io/pool).",
@@ -101,7 +101,7 @@ def _light(facts: Facts) -> Resources:
         "most what a light service may"
     },
 )
-def dedicated_nodes_admit_guests(facts: Facts, workload: Workload) -> Iterator[Problem]:
+def dedicated_nodes_admit_guests(facts: Facts, workload: Workload) -> Iterator[RuleProblem]:
     """Evaluates eligible nodes, so that a toleration without eligible dedicated nodes does not fail.
 
     A companion may run where the service that it accompanies may run.
@@ -117,7 +117,7 @@ def dedicated_nodes_admit_guests(facts: Facts, workload: Workload) -> Iterator[P
             guests = ["light services" if each == "light" else each for each in owner.admits]
             admitted_there = " and ".join([f"only {owner.row}", *guests])
             without_row = "" if row else ", and has no row"
-            yield Problem(
+            yield RuleProblem(
                 f"can run on {join_names(reached[owner.service])}, dedicated to {owner.row}{without_row}",
                 f"{admitted_there} there",
             )
@@ -139,7 +139,7 @@ def _owners_of(facts: Facts, workload: Workload) -> set[str]:
     return {owner for node in facts.eligible(workload) for owner in node.dedicated_to}
 
 
-def _admits_as_light(owner: Row, guest: Row) -> bool:
+def _admits_as_light(owner: RequiredRow, guest: RequiredRow) -> bool:
     return "light" in owner.admits and guest.service not in (owner.service, *owner.admits)
 
 
@@ -150,10 +150,10 @@ def _admits_as_light(owner: Row, guest: Row) -> bool:
     rationale="RabbitMQ, Keystone and nova-api share their dedicated nodes with light services only. A guest that "
     "requests more than the limit slows down the service that the node is dedicated to.",
     sources=(
-        Source("004", "5.4.6", 9),
-        Source("004", "5.4.6", 10),
-        Source("004", "5.4.7", 8),
-        Source("project", "Placement", 2),
+        RuleSource("004", "5.4.6", 9),
+        RuleSource("004", "5.4.6", 10),
+        RuleSource("004", "5.4.7", 8),
+        RuleSource("project", "Placement", 2),
     ),
     remediation="Lower the requests of the light service's containers, or let it run on other nodes.",
     subjects=lambda facts: facts.workloads,
@@ -163,7 +163,7 @@ def _admits_as_light(owner: Row, guest: Row) -> bool:
     parameters={"limit": "`light` of the architecture: 1 core and 4 GiB"},
     since="0.3.0",
 )
-def light_services_are_light(facts: Facts, workload: Workload) -> Iterator[Problem]:
+def light_services_are_light(facts: Facts, workload: Workload) -> Iterator[RuleProblem]:
     """Compares the requests of one pod, all its containers together, with the architecture's limit."""
     limit = _light(facts)
     if not workload.requests.fits(limit):
@@ -172,7 +172,7 @@ def light_services_are_light(facts: Facts, workload: Workload) -> Iterator[Probl
             for owner in facts.required_architecture.owners
             if owner.service in _owners_of(facts, workload) and _admits_as_light(owner, facts.known_row(workload))
         }
-        yield Problem(
+        yield RuleProblem(
             f"a pod requests {workload.requests} on nodes of {join_names(hosts)}, which admit light services",
             f"{limit} or less (architecture {facts.required_architecture.name})",
         )
@@ -190,9 +190,9 @@ def _is_exclusive(facts: Facts, workload: Workload) -> bool:
     rationale="A service has exclusive nodes so that other workloads do not slow it down. On shared nodes they do.",
     sources=(
         *_TABLES,
-        Source("004", "5.4.7", 22),
-        Source("004", "5.4.13", 28),
-        Source("004", "5.4.15", 36),
+        RuleSource("004", "5.4.7", 22),
+        RuleSource("004", "5.4.13", 28),
+        RuleSource("004", "5.4.15", 36),
     ),
     remediation="Require node affinity to the service's own pool (quorate.io/pool) and to no other.",
     subjects=lambda facts: facts.workloads,
@@ -201,7 +201,7 @@ def _is_exclusive(facts: Facts, workload: Workload) -> bool:
     needs_architecture=True,
     since="0.2.0",
 )
-def alone_on_own_nodes(facts: Facts, workload: Workload) -> Iterator[Problem]:
+def alone_on_own_nodes(facts: Facts, workload: Workload) -> Iterator[RuleProblem]:
     """Reports eligible nodes that are not dedicated. dedicated-nodes-admit-guests covers nodes of other services."""
     row = facts.known_row(workload)
     refusing = {owner.service for owner in facts.required_architecture.owners if not owner.admits_guest(row)}
@@ -211,4 +211,4 @@ def alone_on_own_nodes(facts: Facts, workload: Workload) -> Iterator[Problem]:
         if row.service not in node.dedicated_to and not refusing & set(node.dedicated_to)
     }
     if shared:
-        yield Problem(f"can run on shared nodes {join_names(shared)}", f"only nodes dedicated to {row.row}")
+        yield RuleProblem(f"can run on shared nodes {join_names(shared)}", f"only nodes dedicated to {row.row}")

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
 from contract import SERVER
-from policy.facts.kubernetes.node import Node
+from policy.facts.kubernetes.node import NodeFacts
 from policy.facts.kubernetes.scheduling import anti_affinity_gap
 from policy.facts.placement.placement_counts import counts
-from policy.facts.quorums.quorums import Group, is_quorum, pod_groups
+from policy.facts.quorums.quorums import MemberGroup, is_quorum, pod_groups
 from policy.facts.stack import Facts
 from policy.findings import Severity
-from policy.rule import Problem, Source, rule
+from policy.rule import RuleProblem, RuleSource, rule
 from policy.wording import join_names, pluralize
 
 
@@ -23,10 +23,10 @@ from policy.wording import join_names, pluralize
     rationale="Two virtual machines on one physical host are one failure domain. Members on different nodes of one "
     "host fail together, and the quorum fails with them.",
     sources=(
-        Source("000", "Problem description", 3),
-        Source("004", "5.4.14", 19),
-        Source("004", "5.5.9", 5),
-        Source("project", "Failure domains", 1),
+        RuleSource("000", "Problem description", 3),
+        RuleSource("004", "5.4.14", 19),
+        RuleSource("004", "5.5.9", 5),
+        RuleSource("project", "Failure domains", 1),
     ),
     remediation="Add a required podAntiAffinity with topologyKey quorate.io/server that selects the members' pods "
     "(or anti-affinity by rack, or a DoNotSchedule spread, with the same effect), label every node that may run them "
@@ -36,15 +36,15 @@ from policy.wording import join_names, pluralize
     not_applicable_reason="no workload with several members forms a quorum",
     parameters={"topology": SERVER},
 )
-def one_member_per_server(facts: Facts, group: Group) -> Iterator[Problem]:
+def one_member_per_server(facts: Facts, group: MemberGroup) -> Iterator[RuleProblem]:
     """Evaluates the worst placement that the scheduling rules allow, and reports nodes without the host label."""
     nodes = {node.name: node for each in group.workloads for node in facts.eligible(each)}
     unlabelled = {name for name, node in nodes.items() if not node.server}
     if unlabelled:
-        yield Problem(f"no label {SERVER} on {join_names(unlabelled)}", "it on every eligible node")
+        yield RuleProblem(f"no label {SERVER} on {join_names(unlabelled)}", "it on every eligible node")
     members, servers = group.size(facts), {node.server for node in nodes.values() if node.server}
     if len(servers) < members and any(each.replicas is not None for each in group.workloads):
-        yield Problem(
+        yield RuleProblem(
             f"eligible nodes span {pluralize(len(servers), 'physical host')} ({join_names(servers)})",
             f"at least {members}, one per member",
         )
@@ -53,13 +53,13 @@ def one_member_per_server(facts: Facts, group: Group) -> Iterator[Problem]:
     if shared:
         why = dict.fromkeys(anti_affinity_gap(each, SERVER) for each in group.workloads if each.replicas is not None)
         most, because = max(shared.values()), f" ({'; '.join(why)})" if why else ""
-        yield Problem(
+        yield RuleProblem(
             f"physical host {join_names(shared)} can carry {most} of {members} members{because}",
             "scheduling rules that allow one member per physical host",
         )
 
 
-def _guest(facts: Facts, node: Node) -> bool:
+def _guest(facts: Facts, node: NodeFacts) -> bool:
     """Whether the node is a virtual machine of the stack."""
     carried = any(node.name in host.guests for host in facts.virt_hosts)
     return carried or any(node.name == each.name for each in facts.domains)
@@ -75,7 +75,7 @@ def _by_provider_id(facts: Facts) -> Mapping[str, frozenset[str]]:
     return found
 
 
-def _twins(facts: Facts, node: Node) -> frozenset[str]:
+def _twins(facts: Facts, node: NodeFacts) -> frozenset[str]:
     """Returns the names of other nodes with the node's providerID: they are the same machine."""
     return _by_provider_id(facts).get(node.provider_id, frozenset()) - {node.name}
 
@@ -88,8 +88,8 @@ def _twins(facts: Facts, node: Node) -> frozenset[str]:
     "label names another host than the one that runs the virtual machine, those rules pass while members share a "
     "host.",
     sources=(
-        Source("000", "Problem description", 3),
-        Source("project", "Failure domains", 2),
+        RuleSource("000", "Problem description", 3),
+        RuleSource("project", "Failure domains", 2),
     ),
     remediation="Set the node's label quorate.io/server to the server whose VirtHost lists the virtual machine; of a "
     "machine that is not a node, its property server.",
@@ -97,22 +97,22 @@ def _twins(facts: Facts, node: Node) -> frozenset[str]:
     applies=lambda facts, node: _guest(facts, node) or bool(_twins(facts, node)),
     not_applicable_reason="no node is a virtual machine of the stack, or the same machine as another node",
 )
-def server_label_is_true(facts: Facts, node: Node) -> Iterator[Problem]:
+def server_label_is_true(facts: Facts, node: NodeFacts) -> Iterator[RuleProblem]:
     """Compares the label with the VirtHost of the virtual machine, or with the hypervisor of its libvirt domain."""
     carriers = {host.server for host in facts.virt_hosts if node.name in host.guests}
     if carriers and carriers != {node.server}:
-        yield Problem(
+        yield RuleProblem(
             f"{SERVER}={node.server or '(none)'}, but VirtHost {join_names(carriers)} carries it",
             "one carrier, named in the label",
         )
     if twins := _twins(facts, node):
-        yield Problem(f"spec.providerID is that of {join_names(twins)}", "one Node for each machine")
+        yield RuleProblem(f"spec.providerID is that of {join_names(twins)}", "one Node for each machine")
     hosts = {each.name: each.host for each in facts.domains}
     if node.name in hosts:
         beside = [each for each in facts.nodes if hosts.get(each.name) == hosts[node.name]]
         others = {each.name for each in beside if each.server != node.server}
         if others:
-            yield Problem(
+            yield RuleProblem(
                 f"{SERVER}={node.server or '(none)'}, but its libvirt domain has the provider of {join_names(others)}",
                 "the same label on all virtual machines of one hypervisor",
             )

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from policy.facts.product_defaults import ELECTION, FORCE_NEW_CLUSTER, HEARTBEAT, NO_FSYNC, STRICT_RECONFIGURATION
-from policy.facts.programs import Quorum
+from policy.facts.programs import QuorumKind
 from policy.facts.quorums.etcd_settings import EtcdSettings, etcd_settings
-from policy.facts.quorums.quorums import Group, groups
+from policy.facts.quorums.quorums import MemberGroup, groups
 from policy.facts.stack import Facts
 from policy.findings import Severity
-from policy.rule import Problem, Source, rule
+from policy.rule import RuleProblem, RuleSource, rule
 
 LEAST_RATIO = 5
 """Minimum of election timeout divided by heartbeat interval, with which etcd starts.
@@ -27,17 +27,17 @@ _FIXED = ((FORCE_NEW_CLUSTER, False), (NO_FSYNC, False), (STRICT_RECONFIGURATION
     rationale="With force-new-cluster a member forgets all others at each start. With unsafe-no-fsync a power failure "
     "loses entries that a majority has acknowledged. Without strict-reconfig-check a member can be removed although "
     "the other members are not a majority. Members with different timeouts elect leaders again and again.",
-    sources=(Source("project", "Quorums", 16),),
+    sources=(RuleSource("project", "Quorums", 16),),
     remediation="Remove force-new-cluster, unsafe-no-fsync and strict-reconfig-check from etcd's flags, variables and "
     "files. Give all members the same election-timeout, at least five times the heartbeat-interval.",
     subjects=groups,
-    applies=lambda facts, group: group.kind is Quorum.ETCD and bool(etcd_settings(facts, group)),
+    applies=lambda facts, group: group.kind is QuorumKind.ETCD and bool(etcd_settings(facts, group)),
     not_applicable_reason="the stack has no etcd, or names its members without files of their machines",
     reads_machine_files=True,
     parameters={each.setting: str(wanted).lower() for each, wanted in _FIXED},
     since="0.4.0",
 )
-def etcd_settings_keep_quorum(facts: Facts, group: Group) -> Iterator[Problem]:
+def etcd_settings_keep_quorum(facts: Facts, group: MemberGroup) -> Iterator[RuleProblem]:
     """Checks each member's settings, with etcd's defaults for those not set, and that all members' timeouts agree."""
     members = etcd_settings(facts, group)
     for each in members:
@@ -45,16 +45,16 @@ def etcd_settings_keep_quorum(facts: Facts, group: Group) -> Iterator[Problem]:
     timings = sorted({(each.number(HEARTBEAT), each.number(ELECTION)) for each in members})
     if len(timings) > 1:
         written = ", ".join(f"{heartbeat} and {election} ms" for heartbeat, election in timings)
-        yield Problem(f"members have different heartbeat intervals and election timeouts ({written})", "the same")
+        yield RuleProblem(f"members have different heartbeat intervals and election timeouts ({written})", "the same")
 
 
-def _mistakes(member: EtcdSettings) -> Iterator[Problem]:
+def _mistakes(member: EtcdSettings) -> Iterator[RuleProblem]:
     for default, wanted in _FIXED:
         if member.flag(default) is not wanted:
-            yield Problem(f"{member.member} has {default.setting}={str(not wanted).lower()}", str(wanted).lower())
+            yield RuleProblem(f"{member.member} has {default.setting}={str(not wanted).lower()}", str(wanted).lower())
     heartbeat, election = member.number(HEARTBEAT), member.number(ELECTION)
     if election < LEAST_RATIO * heartbeat:
-        yield Problem(
+        yield RuleProblem(
             f"{member.member} has election timeout {election} ms and heartbeat interval {heartbeat} ms",
             f"an election timeout of at least {LEAST_RATIO} heartbeats",
         )

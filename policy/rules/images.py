@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from formats.image_reference import parse
-from policy.facts.components import Cloud
+from policy.facts.components import CloudFacts
 from policy.facts.pods import POD_TYPES, Pods, pods
 from policy.facts.stack import Facts
 from policy.facts.stack_configuration import PRODUCTION
 from policy.findings import Severity
-from policy.rule import ADVISORY, Problem, Source, rule
+from policy.rule import ADVISORY, RuleProblem, RuleSource, rule
 from policy.wording import join_names
 
 PUBLIC = ("quay.io/openstack.kolla/",)
@@ -30,8 +30,8 @@ def is_pinned(image: str) -> bool:
     rationale="An image reference without a tag, or with `latest`, means the image that was pushed last. Members of "
     "one quorum that start on different days then run different versions.",
     sources=(
-        Source("project", "Images", 1),
-        Source("004", "5.5.10", 14),
+        RuleSource("project", "Images", 1),
+        RuleSource("004", "5.5.10", 14),
     ),
     remediation="Use the version as the image's tag, preferably with its digest.",
     subjects=pods,
@@ -40,11 +40,11 @@ def is_pinned(image: str) -> bool:
     since="0.2.0",
     single=POD_TYPES,
 )
-def no_floating_tag(_facts: Facts, each: Pods) -> Iterator[Problem]:
+def no_floating_tag(_facts: Facts, each: Pods) -> Iterator[RuleProblem]:
     """Reports images without a digest whose tag is missing or not a version."""
     floating = {image for image in each.images if not is_pinned(image) and parse(image).tag in ("", *FLOATING)}
     if floating:
-        yield Problem(f"{join_names(floating)} can be any version", "a version tag or a digest")
+        yield RuleProblem(f"{join_names(floating)} can be any version", "a version tag or a digest")
 
 
 def _rendered(facts: Facts) -> bool:
@@ -65,8 +65,8 @@ def _evaluated(facts: Facts, each: Pods) -> bool:
     severity=Severity.HIGH,
     rationale="A registry can serve a different image under the same tag. A digest identifies exactly one image.",
     sources=(
-        Source("project", "Images", 1),
-        Source("004", "5.5.10", 14),
+        RuleSource("project", "Images", 1),
+        RuleSource("004", "5.5.10", 14),
     ),
     remediation="Write the digests under quorate:images.digests, by the image's name (`skopeo inspect --format "
     "'{{.Digest}}' docker://<image>` prints it), or a whole reference under quorate:services.<name>.image.",
@@ -76,14 +76,14 @@ def _evaluated(facts: Facts, each: Pods) -> bool:
     "(public-images-flagged covers such a stack)",
     since="0.2.0",
 )
-def images_pinned(_facts: Facts, each: Pods) -> Iterator[Problem]:
+def images_pinned(_facts: Facts, each: Pods) -> Iterator[RuleProblem]:
     """Reports every image of the pods that has no digest."""
     loose = {image for image in each.images if not is_pinned(image)}
     if loose:
-        yield Problem(f"{join_names(loose)} not pinned", "a digest (@sha256:…)")
+        yield RuleProblem(f"{join_names(loose)} not pinned", "a digest (@sha256:…)")
 
 
-def _pinned_in_part(facts: Facts, _cloud: Cloud) -> bool:
+def _pinned_in_part(facts: Facts, _cloud: CloudFacts) -> bool:
     return facts.profile == PRODUCTION and _rendered(facts) and any(map(is_pinned, _images(facts)))
 
 
@@ -98,7 +98,7 @@ def _images(facts: Facts) -> frozenset[str]:
     severity=Severity.LOW,
     rationale="If only some images are pinned, members of one service can run different builds. The rule is advisory, "
     "because a rendered stack pulls no images: its images can be pinned one after another.",
-    sources=(Source("project", "Images", 3),),
+    sources=(RuleSource("project", "Images", 3),),
     remediation="Write the missing digests under quorate:images.digests, by the image's name.",
     subjects=lambda facts: facts.clouds,
     applies=_pinned_in_part,
@@ -107,14 +107,14 @@ def _images(facts: Facts) -> frozenset[str]:
     enforcement=ADVISORY,
     since="0.4.0",
 )
-def rendered_images_pinned(facts: Facts, _cloud: Cloud) -> Iterator[Problem]:
+def rendered_images_pinned(facts: Facts, _cloud: CloudFacts) -> Iterator[RuleProblem]:
     """Reports all images of the stack without a digest in one finding."""
     loose = {image for image in _images(facts) if not is_pinned(image)}
     if loose:
-        yield Problem(f"{join_names(loose, 2)} not pinned, other images are", "a digest (@sha256:…) for each image")
+        yield RuleProblem(f"{join_names(loose, 2)} not pinned, other images are", "a digest (@sha256:…) for each image")
 
 
-def _using(facts: Facts) -> Iterator[Cloud | Pods]:
+def _using(facts: Facts) -> Iterator[CloudFacts | Pods]:
     """Yields the Cloud component, whose image settings are for all pods; in a stack without a Cloud, the pods."""
     yield from facts.clouds or pods(facts)
 
@@ -125,7 +125,7 @@ def _using(facts: Facts) -> Iterator[Cloud | Pods]:
     severity=Severity.MEDIUM,
     rationale="Kolla publishes images in quay.io/openstack.kolla for testing: tags move with every job, old images are "
     "deleted, and the registry limits the rate of pulls. A cloud of a thousand nodes must not depend on that.",
-    sources=(Source("project", "Images", 2),),
+    sources=(RuleSource("project", "Images", 2),),
     remediation="Mirror the images, set the mirror (quorate:images.registry and namespace), and pin the images "
     "(quorate:images.digests).",
     subjects=_using,
@@ -136,11 +136,11 @@ def _using(facts: Facts) -> Iterator[Cloud | Pods]:
     enforcement=ADVISORY,
     since="0.2.0",
 )
-def public_images_flagged(facts: Facts, user: Cloud | Pods) -> Iterator[Problem]:
+def public_images_flagged(facts: Facts, user: CloudFacts | Pods) -> Iterator[RuleProblem]:
     """Reports images from quay.io/openstack.kolla without a digest. The content of an image with a digest is fixed."""
-    using = pods(facts) if isinstance(user, Cloud) else (user,)
+    using = pods(facts) if isinstance(user, CloudFacts) else (user,)
     images = {image for each in using for image in each.images if image.startswith(PUBLIC) and not is_pinned(image)}
     if images:
-        yield Problem(
+        yield RuleProblem(
             f"{join_names(images, 2)} come from quay.io/openstack.kolla without a digest", "a mirror or digests"
         )

@@ -8,16 +8,16 @@ from urllib.parse import urlsplit
 
 from formats.image_reference import parse
 from policy.facts.kubernetes.configuration import command_line
-from policy.facts.machines.machine import Machine
+from policy.facts.machines.machine import MachineFacts
 from policy.facts.pods import POD_TYPES, Pods, pods
 from policy.facts.product_defaults import DEPLOYMENT_REPLICAS, DNS_REPLICAS, LEADER_ELECT
-from policy.facts.programs import Quorum
-from policy.facts.quorums.quorums import Group, groups
+from policy.facts.programs import QuorumKind
+from policy.facts.quorums.quorums import MemberGroup, groups
 from policy.facts.stack import Facts
 from policy.facts.stack_configuration import PRODUCTION
 from policy.findings import Severity
 from policy.resource import Resource
-from policy.rule import Problem, Source, rule
+from policy.rule import RuleProblem, RuleSource, rule
 from policy.rules.api import LARGE, arguments, configured, large
 from policy.wording import pluralize
 
@@ -27,7 +27,7 @@ _SERVERS = "--etcd-servers="
 _OWN_NODE = ("127.0.0.1", "localhost", "::1")
 
 
-def _electing(facts: Facts) -> Iterator[Machine | Pods]:
+def _electing(facts: Facts) -> Iterator[MachineFacts | Pods]:
     """Yields the masters with a kubeadm ClusterConfiguration, and the pods of schedulers and controller managers."""
     yield from configured(facts)
     yield from (each for each in pods(facts) if each.names & _ELECT)
@@ -40,8 +40,8 @@ def _electing(facts: Facts) -> Iterator[Machine | Pods]:
     rationale="Three replicas run and one is active. Without leader election all three act on the same pods at the "
     "same time.",
     sources=(
-        Source("004", "5.5.4", 16),
-        Source("004", "5.5.4", 25),
+        RuleSource("004", "5.5.4", 16),
+        RuleSource("004", "5.5.4", 25),
     ),
     remediation="Set extraArgs leader-elect to true for scheduler and controllerManager in kubeadm's "
     "ClusterConfiguration, or --leader-elect=true in their pods.",
@@ -51,19 +51,19 @@ def _electing(facts: Facts) -> Iterator[Machine | Pods]:
     since="0.2.0",
     single=POD_TYPES,
 )
-def leader_election(_facts: Facts, subject: Machine | Pods) -> Iterator[Problem]:
+def leader_election(_facts: Facts, subject: MachineFacts | Pods) -> Iterator[RuleProblem]:
     """Reports leader-elect settings other than true. A missing setting passes, because the default is true."""
     if isinstance(subject, Pods):
         for container in subject.lasting_containers():
             for word in command_line(container):
                 if word.startswith("--leader-elect=") and word != "--leader-elect=true":
-                    yield Problem(f"container {container.at('name').text()} has {word}", "true")
+                    yield RuleProblem(f"container {container.at('name').text()} has {word}", "true")
         return
     for configuration in subject.of_kind("ClusterConfiguration"):
         for component in ("scheduler", "controllerManager"):
             said = arguments(configuration, component).get(LEADER_ELECT.setting, LEADER_ELECT.value)
             if said != "true":
-                yield Problem(f"{component} has {LEADER_ELECT.setting}={said}", "true")
+                yield RuleProblem(f"{component} has {LEADER_ELECT.setting}={said}", "true")
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def _dns(facts: Facts) -> Iterator[Dns]:
         yield from _of_kubeadm(list(configured(facts)))
 
 
-def _of_kubeadm(masters: Sequence[Machine]) -> Iterator[Dns]:
+def _of_kubeadm(masters: Sequence[MachineFacts]) -> Iterator[Dns]:
     files = [
         (machine, document)
         for machine in masters
@@ -116,8 +116,8 @@ def _is_dns(image: str) -> bool:
     rationale="Every pod of every node resolves names through DNS, and members of quorums find each other by name. "
     "kubeadm's two replicas are for a small cluster.",
     sources=(
-        Source("004", "5.5.8", 30),
-        Source("project", "Networks", 2),
+        RuleSource("004", "5.5.8", 30),
+        RuleSource("project", "Networks", 2),
     ),
     remediation="Give CoreDNS 2 replicas, or 6 from 1000 nodes (file dns/coredns.yaml of the first master, "
     "applied over kubeadm's own).",
@@ -127,11 +127,11 @@ def _is_dns(image: str) -> bool:
     parameters={"least": LEAST_DNS, f"from {LARGE} nodes": LEAST_DNS_OF_LARGE},
     since="0.2.0",
 )
-def dns_scale(facts: Facts, dns: Dns) -> Iterator[Problem]:
+def dns_scale(facts: Facts, dns: Dns) -> Iterator[RuleProblem]:
     """Compares the replicas of DNS with the minimum for the size of the cluster. Small labs are not evaluated."""
     least = LEAST_DNS_OF_LARGE if large(facts) else LEAST_DNS
     if dns.replicas < least:
-        yield Problem(pluralize(dns.replicas, "replica"), f"at least {least}")
+        yield RuleProblem(pluralize(dns.replicas, "replica"), f"at least {least}")
 
 
 def _servers(each: Pods) -> list[str]:
@@ -141,8 +141,8 @@ def _servers(each: Pods) -> list[str]:
     return list(dict.fromkeys(filter(None, urls)))
 
 
-def _etcds(facts: Facts) -> list[Group]:
-    return [each for each in groups(facts) if each.kind is Quorum.ETCD and each.size(facts) > 1]
+def _etcds(facts: Facts) -> list[MemberGroup]:
+    return [each for each in groups(facts) if each.kind is QuorumKind.ETCD and each.size(facts) > 1]
 
 
 @rule(
@@ -151,14 +151,14 @@ def _etcds(facts: Facts) -> list[Group]:
     severity=Severity.HIGH,
     rationale="If all API servers use the same single member, its failure ends the Kubernetes API while etcd still "
     "has its quorum.",
-    sources=(Source("project", "Quorums", 20),),
+    sources=(RuleSource("project", "Quorums", 20),),
     remediation="List the client URL of every member in --etcd-servers.",
     subjects=lambda facts: [each for each in pods(facts) if "kube-apiserver" in each.names],
     applies=lambda facts, each: bool(_servers(each)) and bool(_etcds(facts)),
     not_applicable_reason="no pod of the stack is an API server with --etcd-servers, or the stack has no etcd",
     since="0.4.0",
 )
-def api_server_lists_etcd(facts: Facts, each: Pods) -> Iterator[Problem]:
+def api_server_lists_etcd(facts: Facts, each: Pods) -> Iterator[RuleProblem]:
     """Reports API servers that list a single etcd URL, unless it is local or that of a Service for all members.
 
     A URL with a variable counts as local, because the variable contains the node's own address.
@@ -173,4 +173,4 @@ def api_server_lists_etcd(facts: Facts, each: Pods) -> Iterator[Problem]:
     )
     if len(urls) == 1 and host not in _OWN_NODE and "$" not in urls[0] and not balanced:
         sizes = " or ".join(str(group.size(facts)) for group in _etcds(facts))
-        yield Problem(f"etcd-servers lists {urls[0]} only", f"all {sizes} members of etcd")
+        yield RuleProblem(f"etcd-servers lists {urls[0]} only", f"all {sizes} members of etcd")

@@ -6,15 +6,15 @@ import re
 from collections.abc import Iterator
 from xml.etree import ElementTree
 
-from policy.facts.components import VirtHost
+from policy.facts.components import VirtHostFacts
 from policy.facts.kubernetes.node import MACHINE_TYPES
-from policy.facts.machines.libvirt import Domain
-from policy.facts.machines.machine import Machine
+from policy.facts.machines.libvirt import LibvirtDomain
+from policy.facts.machines.machine import MachineFacts
 from policy.facts.quorums.quorums import voting_nodes
 from policy.facts.stack import Facts
 from policy.facts.stack_configuration import PRODUCTION
 from policy.findings import Severity
-from policy.rule import Problem, Source, rule
+from policy.rule import RuleProblem, RuleSource, rule
 from policy.wording import join_names
 
 HYPERVISORS = ("kvm", "lxc", "container")
@@ -28,13 +28,13 @@ DOMAIN = "domain.xml"
 _GIB = {"b": 2**-30, "kib": 2**-20, "mib": 2**-10, "gib": 1, "tib": 2**10, "k": 2**-20, "m": 2**-10, "g": 1, "t": 2**10}
 
 
-def _carriers(facts: Facts) -> Iterator[VirtHost | Domain]:
+def _carriers(facts: Facts) -> Iterator[VirtHostFacts | LibvirtDomain]:
     """Yields the VirtHost components, and the hand-written libvirt domains."""
     yield from facts.virt_hosts
     yield from facts.domains
 
 
-def _tier(facts: Facts, domain: Domain) -> list[Domain]:
+def _tier(facts: Facts, domain: LibvirtDomain) -> list[LibvirtDomain]:
     """Returns the domains whose names differ only in numbers, such as ctl-1, ctl-2, ctl-3."""
     return [each for each in facts.domains if _unnumbered(each.name) == _unnumbered(domain.name)]
 
@@ -43,12 +43,12 @@ def _unnumbered(name: str) -> str:
     return re.sub(r"\d+", "#", name)
 
 
-def _may_vote(facts: Facts, carrier: VirtHost | Domain) -> bool:
+def _may_vote(facts: Facts, carrier: VirtHostFacts | LibvirtDomain) -> bool:
     """Whether a virt host or a libvirt domain may run quorum members.
 
     In a stack without nodes, a domain may if at least three domains have names that differ only in numbers.
     """
-    if isinstance(carrier, VirtHost) or carrier.name in voting_nodes(facts):
+    if isinstance(carrier, VirtHostFacts) or carrier.name in voting_nodes(facts):
         return True
     return not facts.nodes and len(_tier(facts, carrier)) >= LEAST_VOTERS
 
@@ -60,8 +60,8 @@ def _may_vote(facts: Facts, carrier: VirtHost | Domain) -> bool:
     rationale="The source documents support kvm, lxc and containers with a full init. Plain qemu emulates every "
     "instruction, so that a quorum member in its virtual machines answers too late.",
     sources=(
-        Source("000", "Proposed change", 1),
-        Source("002", "Proposed Change", 3),
+        RuleSource("000", "Proposed change", 1),
+        RuleSource("002", "Proposed Change", 3),
     ),
     remediation="Set hypervisor: kvm (or lxc, container) on the server, or type='kvm' in the libvirt domain.",
     subjects=_carriers,
@@ -69,16 +69,16 @@ def _may_vote(facts: Facts, carrier: VirtHost | Domain) -> bool:
     parameters={"hypervisors": ", ".join(HYPERVISORS), "in a lab": EMULATED},
     since="0.2.0",
 )
-def hypervisor_known(facts: Facts, carrier: VirtHost | Domain) -> Iterator[Problem]:
+def hypervisor_known(facts: Facts, carrier: VirtHostFacts | LibvirtDomain) -> Iterator[RuleProblem]:
     """Checks the host's hypervisor, and that the libvirt domains of its guests have the same type."""
     emulated = facts.profile != PRODUCTION and carrier.hypervisor == EMULATED
     if carrier.hypervisor not in HYPERVISORS and not emulated:
-        yield Problem(f"hypervisor is {carrier.hypervisor or 'not set'}", "kvm, lxc or container")
-    if isinstance(carrier, VirtHost):
+        yield RuleProblem(f"hypervisor is {carrier.hypervisor or 'not set'}", "kvm, lxc or container")
+    if isinstance(carrier, VirtHostFacts):
         for machine in _guests(facts, carrier):
             own = _root(machine)
             if own is not None and own.get("type") != carrier.hypervisor:
-                yield Problem(f"domain of {machine.node} has type {own.get('type')}", f"{carrier.hypervisor}")
+                yield RuleProblem(f"domain of {machine.node} has type {own.get('type')}", f"{carrier.hypervisor}")
 
 
 @rule(
@@ -87,8 +87,8 @@ def hypervisor_known(facts: Facts, carrier: VirtHost | Domain) -> Iterator[Probl
     severity=Severity.HIGH,
     rationale="A virt host that is removed from the stack file is deleted together with every virtual machine on it.",
     sources=(
-        Source("000", "Acceptance criteria", 3),
-        Source("project", "Quorums", 4),
+        RuleSource("000", "Acceptance criteria", 3),
+        RuleSource("project", "Quorums", 4),
     ),
     remediation="Set protect=True. Before a planned removal, empty the host and run `pulumi state unprotect <urn>`.",
     subjects=_carriers,
@@ -96,10 +96,10 @@ def hypervisor_known(facts: Facts, carrier: VirtHost | Domain) -> Iterator[Probl
     not_applicable_reason="the stack is a lab, or no virt host and no libvirt domain of it may carry a quorum member",
     since="0.2.0",
 )
-def virt_host_is_protected(_facts: Facts, carrier: VirtHost | Domain) -> Iterator[Problem]:
+def virt_host_is_protected(_facts: Facts, carrier: VirtHostFacts | LibvirtDomain) -> Iterator[RuleProblem]:
     """Checks the resource option `protect`: Pulumi refuses to delete a protected resource."""
     if not carrier.resource.protected:
-        yield Problem("not protected", "the resource option protect=True")
+        yield RuleProblem("not protected", "the resource option protect=True")
 
 
 @rule(
@@ -108,7 +108,7 @@ def virt_host_is_protected(_facts: Facts, carrier: VirtHost | Domain) -> Iterato
     severity=Severity.CRITICAL,
     rationale="Three libvirt domains of one provider are on one physical host and fail together. If the stack "
     "describes no nodes, no label shows on which host a domain runs.",
-    sources=(Source("000", "Problem description", 3),),
+    sources=(RuleSource("000", "Problem description", 3),),
     remediation="Give each domain a provider with the uri of another hypervisor, or describe the nodes and their "
     "physical hosts (quorate.io/server).",
     subjects=lambda facts: facts.domains,
@@ -117,18 +117,18 @@ def virt_host_is_protected(_facts: Facts, carrier: VirtHost | Domain) -> Iterato
     parameters={"tier": f"{LEAST_VOTERS} or more domains whose names differ in numbers only"},
     since="0.4.0",
 )
-def domains_on_different_hypervisors(facts: Facts, domain: Domain) -> Iterator[Problem]:
+def domains_on_different_hypervisors(facts: Facts, domain: LibvirtDomain) -> Iterator[RuleProblem]:
     """Compares the Pulumi providers of the domains of one tier. In a stack with nodes, server-label-is-true applies."""
     beside = {each.name for each in _tier(facts, domain) if each.host == domain.host} - {domain.name}
     if beside:
-        yield Problem(f"shares its hypervisor with {join_names(beside)}", "a hypervisor for each")
+        yield RuleProblem(f"shares its hypervisor with {join_names(beside)}", "a hypervisor for each")
 
 
-def _guests(facts: Facts, host: VirtHost) -> Iterator[Machine]:
+def _guests(facts: Facts, host: VirtHostFacts) -> Iterator[MachineFacts]:
     return (machine for machine in facts.machines if machine.single and machine.node in host.guests)
 
 
-def _root(machine: Machine) -> ElementTree.Element | None:
+def _root(machine: MachineFacts) -> ElementTree.Element | None:
     """Returns the root element of the machine's libvirt domain; None if it has no domain, or its XML is invalid."""
     if DOMAIN not in machine.definition:
         return None
@@ -145,8 +145,8 @@ def _root(machine: Machine) -> ElementTree.Element | None:
     rationale="Quorate assigns pods to nodes by the sizes in the stack file. If a domain template omits a size, "
     "libvirt applies its own default, and the assigned pods may not fit in the virtual machine.",
     sources=(
-        Source("000", "Data model impact", 6),
-        Source("000", "Data model impact", 13),
+        RuleSource("000", "Data model impact", 6),
+        RuleSource("000", "Data model impact", 13),
     ),
     remediation="Use {name}, {cpu}, and {ram} or {memory} in the template that quorate:template names.",
     subjects=lambda facts: facts.machines,
@@ -156,26 +156,26 @@ def _root(machine: Machine) -> ElementTree.Element | None:
     since="0.2.0",
     single=MACHINE_TYPES,
 )
-def domain_gives_what_is_said(_facts: Facts, machine: Machine) -> Iterator[Problem]:
+def domain_gives_what_is_said(_facts: Facts, machine: MachineFacts) -> Iterator[RuleProblem]:
     """Compares name, CPUs and memory in domain.xml with the machine's properties. libvirt's default unit is KiB.
 
     A domain may have a little more memory than declared, which the guest's kernel takes.
     """
     root = _root(machine)
     if root is None:
-        yield Problem("domain.xml is not valid XML", "a libvirt domain")
+        yield RuleProblem("domain.xml is not valid XML", "a libvirt domain")
         return
     props = machine.resource.props
     name, cpu = (root.findtext("name") or "").strip(), (root.findtext("vcpu") or "").strip()
     if name != machine.node:
-        yield Problem(f"domain name is {name or 'empty'}", machine.node)
+        yield RuleProblem(f"domain name is {name or 'empty'}", machine.node)
     if cpu != str(props.at("cpu").number(0)):
         actual = f"domain has {cpu} CPUs" if cpu else "domain sets no CPU count"
-        yield Problem(actual, f"{props.at('cpu').number(0)}")
+        yield RuleProblem(actual, f"{props.at('cpu').number(0)}")
     memory = root.find("memory")
     size = (memory.text or "").strip() if memory is not None else ""
     unit = memory.get("unit", "KiB").lower() if memory is not None else ""
     given = int(size) * _GIB.get(unit, 0) if re.fullmatch(r"\d+", size) else 0
     declared = props.at("memory").number(0)
     if not declared <= given <= declared + declared / KERNEL_SHARE + KERNEL_GIB:
-        yield Problem(f"domain has {given:g} GiB of memory", f"{declared} GiB")
+        yield RuleProblem(f"domain has {given:g} GiB of memory", f"{declared} GiB")

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from policy.facts.kubernetes.budgets_and_services import Service
 from policy.facts.kubernetes.workload import Workload
-from policy.facts.programs import Quorum
+from policy.facts.programs import QuorumKind
 from policy.facts.quorums.quorums import quorum_of
 from policy.facts.stack import Facts
 from policy.findings import Severity
 from policy.properties import Properties
 from policy.resource import Resource
-from policy.rule import Problem, Source, rule
+from policy.rule import RuleProblem, RuleSource, rule
 from policy.wording import join_names
 
 
@@ -29,9 +29,9 @@ def _balanced(facts: Facts, workload: Workload) -> bool:
     rationale="Without a Service, clients use the address of a single instance and fail when it fails; the other "
     "instances receive no requests. A headless Service only resolves names and does not balance connections.",
     sources=(
-        Source("004", "5.3.16", 2),
-        Source("004", "5.4.16", 2),
-        Source("004", "5.4.8", 31),
+        RuleSource("004", "5.3.16", 2),
+        RuleSource("004", "5.4.16", 2),
+        RuleSource("004", "5.4.8", 31),
     ),
     remediation="Add a Service (ClusterIP, not headless) in the workload's namespace whose selector matches its pod "
     "labels.",
@@ -40,15 +40,15 @@ def _balanced(facts: Facts, workload: Workload) -> bool:
     not_applicable_reason="no workload of the stack belongs to a row that requires a load balancer",
     needs_architecture=True,
 )
-def load_balanced_row_has_service(facts: Facts, workload: Workload) -> Iterator[Problem]:
+def load_balanced_row_has_service(facts: Facts, workload: Workload) -> Iterator[RuleProblem]:
     """Matches Services' selectors with pod labels. A Service may select the workload's proxies instead of its pods."""
     entrances = _entrances(facts, workload)
     leading = [service for service in facts.services if any(service.selects(each) for each in entrances)]
     if not leading:
-        yield Problem("no Service selects its pods", "a Service that balances connections")
+        yield RuleProblem("no Service selects its pods", "a Service that balances connections")
     elif not any(service.balances for service in leading):
         names = join_names([service.resource.name for service in leading])
-        yield Problem(f"only headless Services select its pods ({names})", "a Service that balances connections")
+        yield RuleProblem(f"only headless Services select its pods ({names})", "a Service that balances connections")
 
 
 _PROXIES = ("proxysql", "maxscale", "haproxy")
@@ -68,7 +68,7 @@ def _leading(facts: Facts, workload: Workload) -> list[Service]:
 
 
 def _balanced_database(facts: Facts, workload: Workload) -> bool:
-    if quorum_of(workload) is not Quorum.GALERA or workload.replicas == 1:
+    if quorum_of(workload) is not QuorumKind.GALERA or workload.replicas == 1:
         return False
     return any(_leading(facts, each) for each in _entrances(facts, workload))
 
@@ -81,8 +81,8 @@ def _balanced_database(facts: Facts, workload: Workload) -> bool:
     "spread over all members, OpenStack transactions end in deadlocks. A plain Service does not know the state of a "
     "member.",
     sources=(
-        Source("project", "Database", 1),
-        Source("004", "5.4.16", 30),
+        RuleSource("project", "Database", 1),
+        RuleSource("004", "5.4.16", 30),
     ),
     remediation="Let the Service select ProxySQL's pods, and configure ProxySQL with the members.",
     subjects=lambda facts: facts.workloads,
@@ -91,13 +91,13 @@ def _balanced_database(facts: Facts, workload: Workload) -> bool:
     parameters={"proxies": ", ".join(_PROXIES)},
     since="0.2.0",
 )
-def database_behind_proxysql(facts: Facts, workload: Workload) -> Iterator[Problem]:
+def database_behind_proxysql(facts: Facts, workload: Workload) -> Iterator[RuleProblem]:
     """Checks the Services that select the database's own pods: each must target a port of a proxy in these pods."""
     ports = {port for container in workload.pod.at("containers").items() for port in _proxy_ports(container)}
     for service in _leading(facts, workload):
         direct = [str(port) for port in service.targets if port not in ports]
         if direct:
-            yield Problem(
+            yield RuleProblem(
                 f"{service.title} targets database port {join_names(direct)}",
                 "a port of a proxy container",
             )
@@ -115,7 +115,7 @@ _INGRESS = "kubernetes:networking.k8s.io/v1:Ingress"
 
 
 @dataclass(frozen=True)
-class Ingress:
+class IngressObject:
     """An Ingress, which routes requests from outside the cluster to Services."""
 
     resource: Resource
@@ -132,14 +132,14 @@ class Ingress:
     severity=Severity.HIGH,
     rationale="Requests from outside the cluster carry passwords and tokens of the cloud's users. Over plain HTTP, "
     "everyone on the network path can read and use them.",
-    sources=(Source("004", "1.6.2", 5),),
+    sources=(RuleSource("004", "1.6.2", 5),),
     remediation="List the host under `tls` of the Ingress, with the name of a Secret that has its certificate.",
-    subjects=lambda facts: [Ingress(each) for each in facts.resources if each.type == _INGRESS],
+    subjects=lambda facts: [IngressObject(each) for each in facts.resources if each.type == _INGRESS],
     not_applicable_reason="the stack has no Ingress",
     single=(_INGRESS,),
     since="0.2.0",
 )
-def ingress_uses_tls(_facts: Facts, ingress: Ingress) -> Iterator[Problem]:
+def ingress_uses_tls(_facts: Facts, ingress: IngressObject) -> Iterator[RuleProblem]:
     """Reports hosts without a `tls` entry. An entry without hosts covers all hosts, `*.example.org` a.example.org."""
     spec = ingress.resource.props.at("spec")
     entries = [each.at("hosts").words() for each in spec.at("tls").items()]
@@ -152,4 +152,4 @@ def ingress_uses_tls(_facts: Facts, ingress: Ingress) -> Iterator[Problem]:
     open_hosts = [host for host in hosts if host not in secured and f"*.{host.partition('.')[2]}" not in secured]
     if open_hosts or not entries:
         names = join_names(list(dict.fromkeys(host or "any host" for host in open_hosts)))
-        yield Problem(f"without TLS: {names or 'any host'}", "an entry under tls for each host")
+        yield RuleProblem(f"without TLS: {names or 'any host'}", "an entry under tls for each host")

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping
 from policy.facts.kubernetes.configuration import ConfigMap, environment, flat, read_by, sections
 from policy.facts.kubernetes.workload import Workload
 from policy.facts.product_defaults import CLIENT_QUORUM_QUEUE, PARTITION_HANDLING, QUEUE_TYPE, Default
-from policy.facts.programs import Quorum
+from policy.facts.programs import QuorumKind
 from policy.facts.quorums.quorums import cluster_of, quorum_of
 from policy.facts.stack import Facts
 from policy.findings import Severity
 from policy.properties import Malformed, Properties
-from policy.rule import IN_ANY_PROFILE, Problem, Source, rule
+from policy.rule import IN_ANY_PROFILE, RuleProblem, RuleSource, rule
 from policy.wording import join_names
 
 MODE = "pause_minority"
@@ -25,7 +25,7 @@ _CLIENT = "oslo_messaging_rabbit"
 
 
 def _is_rabbitmq(workload: Workload) -> bool:
-    return quorum_of(workload) is Quorum.RABBITMQ
+    return quorum_of(workload) is QuorumKind.RABBITMQ
 
 
 def _is_to_pause(facts: Facts, workload: Workload) -> bool:
@@ -96,8 +96,8 @@ def _elsewhere(facts: Facts, workload: Workload) -> str:
     rationale="By default RabbitMQ ignores partitions: both sides accept messages, and the messages of one side "
     "are lost when they join again. With pause_minority the side without the majority stops.",
     sources=(
-        Source("004", "5.3.12", 11),
-        Source("004", "5.4.12", 11),
+        RuleSource("004", "5.3.12", 11),
+        RuleSource("004", "5.4.12", 11),
     ),
     remediation="Write cluster_partition_handling = pause_minority into rabbitmq.conf "
     "(quorate:services.rabbitmq.config), and mount it from a ConfigMap of the stack.",
@@ -108,16 +108,16 @@ def _elsewhere(facts: Facts, workload: Workload) -> str:
     enforcement=IN_ANY_PROFILE,
     since="0.2.0",
 )
-def rabbitmq_pauses_minority(facts: Facts, workload: Workload) -> Iterator[Problem]:
+def rabbitmq_pauses_minority(facts: Facts, workload: Workload) -> Iterator[RuleProblem]:
     """Reads cluster_partition_handling in ConfigMaps and environment variables.
 
     Assumes the default if it is not set.
     """
     said = _written(facts, workload, PARTITION_HANDLING)
     if not said:
-        yield Problem(f"{PARTITION_HANDLING.unset}{_elsewhere(facts, workload)}", MODE)
+        yield RuleProblem(f"{PARTITION_HANDLING.unset}{_elsewhere(facts, workload)}", MODE)
     elif said != {MODE}:
-        yield Problem(PARTITION_HANDLING.actual(", ".join(sorted(said))), MODE)
+        yield RuleProblem(PARTITION_HANDLING.actual(", ".join(sorted(said))), MODE)
 
 
 def _users_of_queues(facts: Facts) -> Iterator[Workload | ConfigMap]:
@@ -140,8 +140,8 @@ def _configures_client(config: ConfigMap) -> bool:
     rationale="A classic queue is stored on one member and is lost with it. Mirrored queues halve the throughput, "
     "broke clusters under load, and were removed in RabbitMQ 4. Quorum queues survive as long as a majority does.",
     sources=(
-        Source("004", "5.3.12", 21),
-        Source("project", "Messaging", 1),
+        RuleSource("004", "5.3.12", 21),
+        RuleSource("project", "Messaging", 1),
     ),
     remediation="Set default_queue_type = quorum in rabbitmq.conf and rabbit_quorum_queue = true in section "
     "[oslo_messaging_rabbit] of every service, and remove policies with ha-mode.",
@@ -150,21 +150,21 @@ def _configures_client(config: ConfigMap) -> bool:
     parameters={QUEUE_TYPE.setting: "quorum", CLIENT_QUORUM_QUEUE.setting: True},
     since="0.2.0",
 )
-def rabbitmq_quorum_queues(facts: Facts, user: Workload | ConfigMap) -> Iterator[Problem]:
+def rabbitmq_quorum_queues(facts: Facts, user: Workload | ConfigMap) -> Iterator[RuleProblem]:
     """Checks RabbitMQ's default queue type, and mirroring policies and clients' queue types in ConfigMaps."""
     if isinstance(user, Workload):
         kinds = _written(facts, user, QUEUE_TYPE)
         if not kinds:
-            yield Problem(f"{QUEUE_TYPE.unset}{_elsewhere(facts, user)}", "quorum")
+            yield RuleProblem(f"{QUEUE_TYPE.unset}{_elsewhere(facts, user)}", "quorum")
         elif kinds != {"quorum"}:
-            yield Problem(QUEUE_TYPE.actual(", ".join(sorted(kinds))), "quorum")
+            yield RuleProblem(QUEUE_TYPE.actual(", ".join(sorted(kinds))), "quorum")
         return
     for name in user.files:
         text = user.files[name]
         if _MIRRORED.search(text):
-            yield Problem(f"{name} mirrors queues (ha-mode)", "no mirrored queues")
+            yield RuleProblem(f"{name} mirrors queues (ha-mode)", "no mirrored queues")
         if f"[{_CLIENT}]" in text:
             default = CLIENT_QUORUM_QUEUE
             written = sections(text).get(_CLIENT, default.setting, fallback=default.value)
             if (written or "").strip().lower() not in ("true", "1", "yes", "on"):
-                yield Problem(f"{name} does not set {default.setting} = true", f"it in [{_CLIENT}]")
+                yield RuleProblem(f"{name} does not set {default.setting} = true", f"it in [{_CLIENT}]")

@@ -6,24 +6,24 @@ from collections.abc import Iterator
 from decimal import Decimal
 from functools import lru_cache
 
-from policy.facts.kubernetes.node import Node
-from policy.facts.kubernetes.quantity import GIB, Resources
+from policy.facts.kubernetes.node import NodeFacts
+from policy.facts.kubernetes.quantity import GIB, PodResources
 from policy.facts.kubernetes.workload import Workload
-from policy.facts.programs import Quorum
+from policy.facts.programs import QuorumKind
 from policy.facts.quorums.quorums import is_metrics_store, quorum_of
 from policy.facts.stack import Facts
 from policy.facts.stack_configuration import PRODUCTION
 from policy.findings import Severity
-from policy.rule import Problem, Source, rule
+from policy.rule import RuleProblem, RuleSource, rule
 from policy.wording import join_names
 
 ROLE = "monitoring"
-LEAST = Resources(Decimal(4), Decimal(8 * GIB))
+LEAST = PodResources(Decimal(4), Decimal(8 * GIB))
 """Minimum size of a monitoring node. Source document 004, 5.3.15: "a quad-core server with 8 GB of RAM"."""
 
 
 def _is_store(workload: Workload) -> bool:
-    return is_metrics_store(workload) or quorum_of(workload) is Quorum.LOGS
+    return is_metrics_store(workload) or quorum_of(workload) is QuorumKind.LOGS
 
 
 @lru_cache(maxsize=1)
@@ -53,8 +53,8 @@ def _has_monitoring_nodes(facts: Facts, workload: Workload) -> bool:
     rationale="Monitoring must survive the failures that it reports. Its stores keep growing: on dedicated servers, "
     "a full log store takes no disk or memory from the control plane.",
     sources=(
-        Source("004", "5.3.15", 36),
-        Source("004", "5.4.15", 36),
+        RuleSource("004", "5.3.15", 36),
+        RuleSource("004", "5.4.15", 36),
     ),
     remediation="Give the stores node affinity to the pools of the monitoring nodes. Remove the tolerations of these "
     "pools' taints from other services.",
@@ -63,23 +63,23 @@ def _has_monitoring_nodes(facts: Facts, workload: Workload) -> bool:
     not_applicable_reason="no node of the stack has the role monitoring",
     since="0.2.0",
 )
-def monitoring_on_its_nodes(facts: Facts, workload: Workload) -> Iterator[Problem]:
+def monitoring_on_its_nodes(facts: Facts, workload: Workload) -> Iterator[RuleProblem]:
     """Evaluates eligible nodes. The log aggregator and the alert manager may run on any node."""
     here = {node.name for node in facts.eligible(workload)}
     row = facts.row(workload)
     if _is_store(workload):
         elsewhere = here - _dedicated(facts)
         if elsewhere:
-            yield Problem(
+            yield RuleProblem(
                 f"can run on {join_names(elsewhere)}, which are not monitoring nodes", "monitoring nodes only"
             )
     elif not (row and row.monitoring):
         reserved = here & _of_role(facts)
         if reserved:
-            yield Problem(f"can run on monitoring nodes {join_names(reserved)}", "nodes of other roles")
+            yield RuleProblem(f"can run on monitoring nodes {join_names(reserved)}", "nodes of other roles")
 
 
-def _sized(node: Node) -> bool:
+def _sized(node: NodeFacts) -> bool:
     return node.room is not None
 
 
@@ -98,8 +98,8 @@ def _monitors(facts: Facts, workload: Workload) -> bool:
     severity=Severity.LOW,
     rationale="A log store that is short of memory loses log lines during a failure, when they are needed.",
     sources=(
-        Source("004", "5.3.15", 19),
-        Source("004", "5.4.15", 19),
+        RuleSource("004", "5.3.15", 19),
+        RuleSource("004", "5.4.15", 19),
     ),
     remediation="Put monitoring on larger machines, or give these more cores and memory (cpu and memory of the "
     "server, cpu and ram of the virtual machine).",
@@ -109,8 +109,8 @@ def _monitors(facts: Facts, workload: Workload) -> bool:
     parameters={"cores": 4, "memory": "8 GiB"},
     since="0.2.0",
 )
-def monitoring_node_size(facts: Facts, workload: Workload) -> Iterator[Problem]:
+def monitoring_node_size(facts: Facts, workload: Workload) -> Iterator[RuleProblem]:
     """Compares the allocatable resources of each eligible node with the minimum size."""
     small = {node.name for node in facts.eligible(workload) if node.room and not LEAST.fits(node.room)}
     if small:
-        yield Problem(f"can run on {join_names(small)}, which have less", f"{LEAST} or more")
+        yield RuleProblem(f"can run on {join_names(small)}, which have less", f"{LEAST} or more")

@@ -7,24 +7,24 @@ from collections.abc import Iterator, Mapping
 from policy.facts.kubernetes.autoscalers import Autoscaler
 from policy.facts.kubernetes.network_policies import Direction, NetworkPolicy
 from policy.facts.kubernetes.workload import Workload
-from policy.facts.programs import Quorum
-from policy.facts.quorums.quorums import Group, is_member, is_quorum, pod_groups, pods
+from policy.facts.programs import QuorumKind
+from policy.facts.quorums.quorums import MemberGroup, is_member, is_quorum, pod_groups, pods
 from policy.facts.stack import Facts
 from policy.findings import Severity
-from policy.rule import Problem, Source, rule
+from policy.rule import RuleProblem, RuleSource, rule
 from policy.wording import join_names, pluralize
 
-PEER_PORTS: Mapping[Quorum, tuple[int, ...]] = {
-    Quorum.ETCD: (2380,),
-    Quorum.GALERA: (4567,),
-    Quorum.RABBITMQ: (4369, 25672),
-    Quorum.LOGS: (9300,),
-    Quorum.ZOOKEEPER: (2888, 3888),
-    Quorum.CONSUL: (8300, 8301),
-    Quorum.VAULT: (8201,),
-    Quorum.MONGODB: (27017,),
-    Quorum.SENTINEL: (26379,),
-    Quorum.POSTGRES: (5432,),
+PEER_PORTS: Mapping[QuorumKind, tuple[int, ...]] = {
+    QuorumKind.ETCD: (2380,),
+    QuorumKind.GALERA: (4567,),
+    QuorumKind.RABBITMQ: (4369, 25672),
+    QuorumKind.LOGS: (9300,),
+    QuorumKind.ZOOKEEPER: (2888, 3888),
+    QuorumKind.CONSUL: (8300, 8301),
+    QuorumKind.VAULT: (8201,),
+    QuorumKind.MONGODB: (27017,),
+    QuorumKind.SENTINEL: (26379,),
+    QuorumKind.POSTGRES: (5432,),
 }
 """Default TCP ports between members of a quorum, by kind. For other kinds, any admitted port is accepted."""
 _DIRECTIONS: tuple[Direction, ...] = ("Egress", "Ingress")
@@ -34,13 +34,13 @@ def _limiting(facts: Facts, workload: Workload, direction: Direction) -> list[Ne
     return [each for each in facts.network_policies if each.limits(workload, direction)]
 
 
-def _is_limited(facts: Facts, group: Group) -> bool:
+def _is_limited(facts: Facts, group: MemberGroup) -> bool:
     if not facts.network_policies or not is_quorum(facts, group):
         return False
     return any(_limiting(facts, each, direction) for each in group.workloads for direction in _DIRECTIONS)
 
 
-def _pairs(facts: Facts, group: Group) -> Iterator[tuple[Workload, Workload]]:
+def _pairs(facts: Facts, group: MemberGroup) -> Iterator[tuple[Workload, Workload]]:
     """Yields each pair of workloads (sender, receiver) whose pods are members of the quorum and connect to each other.
 
     A workload with several pods is also paired with itself.
@@ -56,7 +56,7 @@ def _pairs(facts: Facts, group: Group) -> Iterator[tuple[Workload, Workload]]:
     rationale="Members that a NetworkPolicy cuts off from each other form no majority, or lose it at the next restart. "
     "A pod that a policy selects can open or accept only connections that some policy allows. The rule checks the TCP "
     "ports below; for other programs, any allowed port is enough.",
-    sources=(Source("project", "Quorums", 12),),
+    sources=(RuleSource("project", "Quorums", 12),),
     remediation="Allow ingress and egress between the members' pods, selected by their labels, on all ports that "
     "members use among themselves (Galera also needs 4444 and 4568 for state transfers).",
     subjects=pod_groups,
@@ -65,7 +65,7 @@ def _pairs(facts: Facts, group: Group) -> Iterator[tuple[Workload, Workload]]:
     parameters={str(kind): ", ".join(map(str, ports)) for kind, ports in PEER_PORTS.items()},
     since="0.4.0",
 )
-def network_policy_admits_members(facts: Facts, group: Group) -> Iterator[Problem]:
+def network_policy_admits_members(facts: Facts, group: MemberGroup) -> Iterator[RuleProblem]:
     """Checks ingress and egress between each pair of members. A connection passes if any policy admits it."""
     ports: tuple[int | None, ...] = PEER_PORTS.get(group.kind, (None,)) if group.kind else (None,)
     blocked: dict[str, set[int | None]] = {}
@@ -79,17 +79,17 @@ def network_policy_admits_members(facts: Facts, group: Group) -> Iterator[Proble
                     blocked.setdefault(f"{names} ({direction.lower()})", set()).add(port)
     for what, closed in blocked.items():
         numbers = join_names([str(port) for port in closed if port is not None])
-        yield Problem(
+        yield RuleProblem(
             f"{what} admits no connections between members{f' on port {numbers}' if numbers else ''}",
             "a rule that admits the members' pods",
         )
 
 
-_SHARED_PORTS = {Quorum.MONGODB, Quorum.SENTINEL, Quorum.POSTGRES}
+_SHARED_PORTS = {QuorumKind.MONGODB, QuorumKind.SENTINEL, QuorumKind.POSTGRES}
 """Kinds of quorum whose members and clients connect to the same port."""
 
 
-def _has_limited_ports(facts: Facts, group: Group) -> bool:
+def _has_limited_ports(facts: Facts, group: MemberGroup) -> bool:
     known = group.kind in PEER_PORTS and group.kind not in _SHARED_PORTS
     return known and is_quorum(facts, group) and any(_limiting(facts, each, "Ingress") for each in group.workloads)
 
@@ -100,7 +100,7 @@ def _has_limited_ports(facts: Facts, group: Group) -> bool:
     severity=Severity.HIGH,
     rationale="Galera accepts as a member any program that reaches its port and knows the cluster's name. That member "
     "counts for the majority and gets all data. Other products protect these ports by one shared password.",
-    sources=(Source("project", "Security", 3),),
+    sources=(RuleSource("project", "Security", 3),),
     remediation="Admit only the members' pods, by labels, to the ports between members.",
     subjects=pod_groups,
     applies=_has_limited_ports,
@@ -110,14 +110,14 @@ def _has_limited_ports(facts: Facts, group: Group) -> bool:
     },
     since="0.5.0",
 )
-def quorum_closed_to_cluster(facts: Facts, group: Group) -> Iterator[Problem]:
+def quorum_closed_to_cluster(facts: Facts, group: MemberGroup) -> Iterator[RuleProblem]:
     """Reports policies that admit every pod of the cluster to a port between members. One namespace is accepted."""
     ports = PEER_PORTS[group.kind] if group.kind else ()
     for workload in group.workloads:
         for policy in _limiting(facts, workload, "Ingress"):
             if opened := [str(port) for port in ports if policy.opens(workload, port)]:
                 what = f"{policy.title} admits every pod of the cluster on port {join_names(opened)}"
-                yield Problem(what, "a rule that admits the members' pods")
+                yield RuleProblem(what, "a rule that admits the members' pods")
 
 
 def _scales_members(facts: Facts, autoscaler: Autoscaler) -> bool:
@@ -132,18 +132,18 @@ def _scales_members(facts: Facts, autoscaler: Autoscaler) -> bool:
     severity=Severity.HIGH,
     rationale="A quorum that grows or shrinks with its load passes through even sizes, and loses members that are "
     "still in its member list.",
-    sources=(Source("project", "Quorums", 13),),
+    sources=(RuleSource("project", "Quorums", 13),),
     remediation="Remove the autoscaler, or set its minimum and maximum to the number of members.",
     subjects=lambda facts: facts.autoscalers,
     applies=_scales_members,
     not_applicable_reason="no autoscaler scales a member of a quorum",
     since="0.4.0",
 )
-def autoscaler_keeps_members(_facts: Facts, autoscaler: Autoscaler) -> Iterator[Problem]:
+def autoscaler_keeps_members(_facts: Facts, autoscaler: Autoscaler) -> Iterator[RuleProblem]:
     """Accepts an autoscaler whose minimum equals its maximum."""
     if autoscaler.least != autoscaler.most:
         _, kind, name = autoscaler.target
-        yield Problem(
+        yield RuleProblem(
             f"scales {kind} {name} between {autoscaler.least} and {pluralize(autoscaler.most, 'member')}",
             "a fixed number of members",
         )

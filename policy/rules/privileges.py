@@ -9,7 +9,7 @@ from policy.facts.pods import POD_TYPES, Pods, pods
 from policy.facts.quorums.quorums import quorum_of
 from policy.facts.stack import Facts
 from policy.findings import Severity
-from policy.rule import Problem, Source, rule
+from policy.rule import RuleProblem, RuleSource, rule
 from policy.wording import join_names
 
 PRIVILEGED, NETWORK, PIDS, IPC, PATHS = "privileged", "hostNetwork", "hostPID", "hostIPC", "hostPath"
@@ -91,8 +91,8 @@ def _names(facts: Facts, each: Pods) -> set[str]:
     rationale="An attacker who compromises a privileged container, or a container with access to the host's network, "
     "processes or files, controls the node and every instance on it.",
     sources=(
-        Source("project", "Security", 1),
-        Source("002", "Security Impact", 2),
+        RuleSource("project", "Security", 1),
+        RuleSource("002", "Security Impact", 2),
     ),
     remediation="Remove privileged, hostNetwork, hostPID, hostIPC and hostPath. Store data on a PersistentVolume "
     "and settings in a ConfigMap.",
@@ -103,10 +103,10 @@ def _names(facts: Facts, each: Pods) -> set[str]:
     since="0.2.0",
     single=POD_TYPES,
 )
-def host_access_where_needed(facts: Facts, each: Pods) -> Iterator[Problem]:
+def host_access_where_needed(facts: Facts, each: Pods) -> Iterator[RuleProblem]:
     """Compares each kind of host access with the kinds that the service is known to need."""
     needs = frozenset[str]().union(*(NEEDED.get(name, ()) for name in _names(facts, each)))
     taken = _taken(each)
     beyond = [f"{what} ({who})" for what, who in taken.items() if what not in needs]
     if beyond:
-        yield Problem(f"uses {join_names(beyond)}", "only the host access listed for this service")
+        yield RuleProblem(f"uses {join_names(beyond)}", "only the host access listed for this service")

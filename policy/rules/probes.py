@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 from policy.facts.cluster_checks import IN_COMMANDS, PATHS_OF_ETCD, ClusterCheck
 from policy.facts.kubernetes.configuration import read_by
 from policy.facts.pods import Pods, are_members, pods
-from policy.facts.programs import Quorum, kind_of
+from policy.facts.programs import QuorumKind, kind_of
 from policy.facts.stack import Facts
 from policy.findings import Severity
 from policy.properties import Properties
-from policy.rule import Problem, Source, rule
+from policy.rule import RuleProblem, RuleSource, rule
 from policy.shell.script import Script
 
 _RESTARTING = ("livenessProbe", "startupProbe")
@@ -34,7 +34,7 @@ def _probed(*kinds: str) -> Callable[[Facts, Pods], bool]:
     rationale="A member without a majority waits for the others. If its liveness probe checks the cluster, kubelet "
     "restarts every remaining member of a minority again and again, so that none is up when the others return. If "
     "its startup probe checks the cluster, the first members never start after a full stop.",
-    sources=(Source("project", "Quorums", 15),),
+    sources=(RuleSource("project", "Quorums", 15),),
     remediation="Check the process in these probes (a TCP connection, `rabbitmq-diagnostics ping`, `SELECT 1`, "
     "GET /livez of etcd), and the cluster in the readiness probe.",
     subjects=pods,
@@ -42,9 +42,9 @@ def _probed(*kinds: str) -> Callable[[Facts, Pods], bool]:
     not_applicable_reason="no container of a quorum's member has a liveness or startup probe",
     since="0.4.0",
 )
-def liveness_asks_the_member(facts: Facts, each: Pods) -> Iterator[Problem]:
+def liveness_asks_the_member(facts: Facts, each: Pods) -> Iterator[RuleProblem]:
     """Looks for checks of the whole cluster in the probes' commands, in scripts from ConfigMaps, and in HTTP paths."""
-    is_etcd = kind_of(each.images, several=True, stable=True) is Quorum.ETCD
+    is_etcd = kind_of(each.images, several=True, stable=True) is QuorumKind.ETCD
     for container in each.lasting_containers():
         for kind in _RESTARTING:
             probe, title = container.at(kind), f"{kind} of container {container.at('name').text()}"
@@ -55,9 +55,9 @@ def liveness_asks_the_member(facts: Facts, each: Pods) -> Iterator[Problem]:
                 yield from _found(title, PATHS_OF_ETCD, probe.at("httpGet", "path").text())
 
 
-def _found(title: str, check: ClusterCheck, text: str) -> Iterator[Problem]:
+def _found(title: str, check: ClusterCheck, text: str) -> Iterator[RuleProblem]:
     if match := check.form.search(text):
-        yield Problem(
+        yield RuleProblem(
             f"{title} runs `{match[0].strip()}`: {check.why}",
             "a check of the member itself",
         )
@@ -80,7 +80,7 @@ def _texts(facts: Facts, each: Pods, probe: Properties) -> Iterator[str]:
     severity=Severity.HIGH,
     rationale="A rolling update and an eviction wait until the previous member is ready. If the probe always succeeds, "
     "the next member stops before the previous one has joined again.",
-    sources=(Source("project", "Quorums", 19),),
+    sources=(RuleSource("project", "Quorums", 19),),
     remediation="Ask the member whether it serves: wsrep_ready, `rabbitmq-diagnostics check_running`, GET /readyz of "
     "etcd.",
     subjects=pods,
@@ -88,11 +88,11 @@ def _texts(facts: Facts, each: Pods, probe: Properties) -> Iterator[str]:
     not_applicable_reason="no container of a quorum's member has a readiness probe",
     since="0.4.0",
 )
-def readiness_can_fail(_facts: Facts, each: Pods) -> Iterator[Problem]:
+def readiness_can_fail(_facts: Facts, each: Pods) -> Iterator[RuleProblem]:
     """Reports probes whose command cannot fail, such as `true`, `exit 0` or `… || true`. The command is not run."""
     for container in each.lasting_containers():
         words = container.at("readinessProbe", "exec", "command").words()
         if words and Script().run(shlex.join(words)).failed is None:
-            yield Problem(
+            yield RuleProblem(
                 f"readinessProbe of container {container.at('name').text()} always succeeds", "a check of the member"
             )

@@ -13,7 +13,7 @@ from policy.facts.quorums.quorums import is_member, majority
 from policy.facts.stack import Facts
 from policy.findings import Severity
 from policy.properties import Malformed
-from policy.rule import Problem, Source, rule
+from policy.rule import RuleProblem, RuleSource, rule
 from policy.wording import pluralize
 
 
@@ -34,16 +34,16 @@ def _exclusive_deployment(facts: Facts, workload: Workload) -> bool:
     "of three replicas (maxSurge 1, maxUnavailable 0) then stalls; with maxUnavailable 1 or more, new pods wait until "
     "old ones stop.",
     sources=(
-        Source("004", "5.5.10", 15),
-        Source("004", "5.5.9", 37),
-        Source("project", "Updates", 3),
+        RuleSource("004", "5.5.10", 15),
+        RuleSource("004", "5.5.9", 37),
+        RuleSource("project", "Updates", 3),
     ),
     remediation="Set strategy.rollingUpdate to maxSurge: 0 and maxUnavailable: 1, or add a node.",
     subjects=lambda facts: facts.workloads,
     applies=_exclusive_deployment,
     not_applicable_reason="no Deployment keeps its instances on distinct nodes and replaces them by a rolling update",
 )
-def rollout_can_finish(facts: Facts, workload: Workload) -> Iterator[Problem]:
+def rollout_can_finish(facts: Facts, workload: Workload) -> Iterator[RuleProblem]:
     """Requires room for one pod more than the replicas if maxSurge is above 0.
 
     Rounds maxSurge up and maxUnavailable down, as Kubernetes does.
@@ -55,7 +55,7 @@ def rollout_can_finish(facts: Facts, workload: Workload) -> Iterator[Problem]:
     nodes = len(facts.eligible(workload))
     if surge > 0 and counts(facts).room(workload, replicas + 1) <= replicas:
         then = "the rollout stalls" if unavailable == 0 else "surge pods stay Pending until old pods stop"
-        yield Problem(
+        yield RuleProblem(
             f"{replicas} replicas, {pluralize(nodes, 'eligible node')} and maxSurge {surge}: {then}",
             f"maxSurge 0, or at least {pluralize(replicas + 1, 'node')}",
         )
@@ -82,8 +82,8 @@ def _several(facts: Facts, workload: Workload) -> bool:
     rationale="A rollout that stops all instances before new instances are ready interrupts the service. The strategy "
     "Recreate does so, and a maxUnavailable of 100% may.",
     sources=(
-        Source("004", "5.5.10", 15),
-        Source("004", "5.4.7", 9),
+        RuleSource("004", "5.5.10", 15),
+        RuleSource("004", "5.4.7", 9),
     ),
     remediation="Set the strategy to RollingUpdate with maxUnavailable: 1 (a DaemonSet may have a percentage).",
     subjects=lambda facts: facts.workloads,
@@ -92,10 +92,10 @@ def _several(facts: Facts, workload: Workload) -> bool:
     needs_architecture=True,
     since="0.2.0",
 )
-def rollout_keeps_service(facts: Facts, workload: Workload) -> Iterator[Problem]:
+def rollout_keeps_service(facts: Facts, workload: Workload) -> Iterator[RuleProblem]:
     """Counts the instances that remain while maxUnavailable of them are down. Assumes Kubernetes' defaults."""
     if workload.kind == "Deployment" and workload.strategy.at("type").text() == "Recreate":
-        yield Problem("strategy Recreate stops all instances at once", "RollingUpdate")
+        yield RuleProblem("strategy Recreate stops all instances at once", "RollingUpdate")
         return
     instances = len(facts.eligible(workload)) if workload.replicas is None else workload.replicas
     limit = workload.strategy.at("rollingUpdate", "maxUnavailable").quantity()
@@ -104,7 +104,7 @@ def rollout_keeps_service(facts: Facts, workload: Workload) -> Iterator[Problem]
     # Two members tolerate no failure; the rules on sizes report that.
     left = majority(instances) if instances > 2 and is_member(facts, workload) else 1
     if instances - gone < left:
-        yield Problem(
+        yield RuleProblem(
             f"maxUnavailable {'(default)' if limit is None else limit} lets {min(gone, instances)} of {instances} "
             "pods be down at once",
             f"at least {left} running",
@@ -117,7 +117,7 @@ def rollout_keeps_service(facts: Facts, workload: Workload) -> Iterator[Problem]
     severity=Severity.MEDIUM,
     rationale="A partitioned StatefulSet, the update strategy OnDelete, or a paused Deployment leaves instances on the "
     "old revision, although the update reports success.",
-    sources=(Source("project", "Updates", 1),),
+    sources=(RuleSource("project", "Updates", 1),),
     remediation="Remove rollingUpdate.partition, paused and OnDelete to let the rollout finish.",
     subjects=lambda facts: facts.workloads,
     applies=lambda facts, workload: (
@@ -126,15 +126,15 @@ def rollout_keeps_service(facts: Facts, workload: Workload) -> Iterator[Problem]
     not_applicable_reason="no Deployment, StatefulSet or DaemonSet has a row in the architecture or quorum members",
     since="0.2.0",
 )
-def rollout_reaches_all(_facts: Facts, workload: Workload) -> Iterator[Problem]:
+def rollout_reaches_all(_facts: Facts, workload: Workload) -> Iterator[RuleProblem]:
     """Reports the settings paused, OnDelete and partition, with which a rollout leaves pods on the old revision."""
     if workload.kind == "Deployment":
         if workload.spec.at("paused").flag():
-            yield Problem("rollouts are paused", "paused: false")
+            yield RuleProblem("rollouts are paused", "paused: false")
     elif workload.strategy.at("type").text() == "OnDelete":
-        yield Problem("strategy OnDelete updates a pod only after a manual delete", "RollingUpdate")
+        yield RuleProblem("strategy OnDelete updates a pod only after a manual delete", "RollingUpdate")
     elif partition := workload.strategy.at("rollingUpdate", "partition").number(0):
-        yield Problem(f"partition {partition} keeps pods below that ordinal on the old revision", "no partition")
+        yield RuleProblem(f"partition {partition} keeps pods below that ordinal on the old revision", "no partition")
 
 
 def _pods(quantity: int | str | None, default: Default, replicas: int, *, up: bool) -> int:

@@ -14,7 +14,7 @@ from policy.facts.stack import Facts
 from policy.findings import Severity
 from policy.properties import Properties
 from policy.resource import Resource
-from policy.rule import Problem, Source, rule
+from policy.rule import RuleProblem, RuleSource, rule
 from policy.wording import join_names
 from text import clear_text
 
@@ -149,7 +149,7 @@ def _in_text(value: Properties, where: str) -> Iterator[str]:
     severity=Severity.CRITICAL,
     rationale="A secret in clear text is stored in Pulumi's state and in rendered files, appears in every shared "
     "preview, and is readable by everyone who may list the object.",
-    sources=(Source("project", "Security", 2),),
+    sources=(RuleSource("project", "Security", 2),),
     remediation="Give the value as a Pulumi secret (`pulumi config set --secret`, `config.require_secret`) in a "
     "Kubernetes Secret, and refer to the Secret with secretKeyRef or a mounted file; on machines, use a secret file "
     "(`File(secret=True)`), or install the file by hand or from a vault. Then replace the secret by a new one, because "
@@ -161,8 +161,8 @@ def _in_text(value: Properties, where: str) -> Iterator[str]:
     since="0.2.0",
     single=(*POD_TYPES, REMOTE, LOCAL, CLOUD_INIT),
 )
-def no_clear_secrets(_facts: Facts, holder: Holder) -> Iterator[Problem]:
+def no_clear_secrets(_facts: Facts, holder: Holder) -> Iterator[RuleProblem]:
     """Reports location and kind of each secret, never its value."""
     found = sorted(set(holder.found()))
     if found:
-        yield Problem(f"clear-text secret: {join_names(found)}", "a Pulumi secret or a reference")
+        yield RuleProblem(f"clear-text secret: {join_names(found)}", "a Pulumi secret or a reference")

@@ -12,7 +12,7 @@ from policy.facts.placement.placement_map import apart_keys
 from policy.facts.quorums.quorums import group_of, is_member
 from policy.facts.stack import Facts
 from policy.findings import Severity
-from policy.rule import Problem, Source, rule
+from policy.rule import RuleProblem, RuleSource, rule
 from policy.wording import join_names, pluralize
 
 
@@ -49,10 +49,10 @@ def _several(facts: Facts, workload: Workload) -> bool:
     rationale="Several replicas keep a service available when a node fails. Two instances on one node fail together, "
     "and the scheduler may place them so unless a required anti-affinity forbids it. A preferred one does not.",
     sources=(
-        Source("004", "5.4.7", 24),
-        Source("004", "5.4.14", 17),
-        Source("004", "5.4.15", 38),
-        Source("project", "Placement", 4),
+        RuleSource("004", "5.4.7", 24),
+        RuleSource("004", "5.4.14", 17),
+        RuleSource("004", "5.4.15", 38),
+        RuleSource("project", "Placement", 4),
     ),
     remediation="Add a required podAntiAffinity with topologyKey kubernetes.io/hostname whose labelSelector selects "
     "the workload's own pod labels.",
@@ -61,17 +61,17 @@ def _several(facts: Facts, workload: Workload) -> bool:
     not_applicable_reason="no service of the architecture and no quorum has several replicas",
     parameters={"topology": HOSTNAME},
 )
-def one_instance_per_node(facts: Facts, workload: Workload) -> Iterator[Problem]:
+def one_instance_per_node(facts: Facts, workload: Workload) -> Iterator[RuleProblem]:
     """Accepts any constraint that limits a node to one pod: required anti-affinity or spread, or a host port."""
     several = (workload.replicas or 0) > 1
     if several and not counts(facts).one_each(workload):
-        yield Problem(
+        yield RuleProblem(
             anti_affinity_gap(workload, HOSTNAME),
             f"a required anti-affinity over {HOSTNAME} that selects its own pods",
         )
     beside = [each.title for each in _mates(facts, workload) if _can_meet(facts, workload, each)]
     if beside:
-        yield Problem(
+        yield RuleProblem(
             f"can share a node with {join_names(beside)}, members of the same quorum",
             f"a required anti-affinity over {HOSTNAME} that also selects their pods",
         )
@@ -84,8 +84,8 @@ def one_instance_per_node(facts: Facts, workload: Workload) -> Iterator[Problem]
     rationale="With one instance per node, a workload with more replicas than eligible nodes has Pending pods, and "
     "a quorum has fewer members than its configuration states.",
     sources=(
-        Source("004", "5.4.16", 2),
-        Source("project", "Capacity", 2),
+        RuleSource("004", "5.4.16", 2),
+        RuleSource("project", "Capacity", 2),
     ),
     remediation="Add nodes to the workload's pools, let it run on further pools (node affinity and tolerations), or "
     "lower spec.replicas.",
@@ -93,7 +93,7 @@ def one_instance_per_node(facts: Facts, workload: Workload) -> Iterator[Problem]
     applies=_known,
     not_applicable_reason="no workload belongs to the architecture or is a quorum",
 )
-def replicas_fit_nodes(facts: Facts, workload: Workload) -> Iterator[Problem]:
+def replicas_fit_nodes(facts: Facts, workload: Workload) -> Iterator[RuleProblem]:
     """Compares the replicas with the eligible nodes, and with the hosts or racks that anti-affinity requires."""
     nodes, replicas = len(facts.eligible(workload)), workload.replicas or 1
     there = counts(facts).room(workload, replicas)
@@ -101,14 +101,14 @@ def replicas_fit_nodes(facts: Facts, workload: Workload) -> Iterator[Problem]:
         return
     if nodes > there:
         keys = join_names(apart_keys(facts, workload))
-        yield Problem(
+        yield RuleProblem(
             f"{pluralize(nodes, 'eligible node')} in {pluralize(there, 'domain')} of {keys} for {replicas} replicas",
             f"at least {replicas} domains, one per replica",
         )
     else:
         apart = counts(facts).one_each(workload)
         needed = replicas if apart else 1
-        yield Problem(
+        yield RuleProblem(
             f"{pluralize(nodes, 'eligible node')} for {pluralize(replicas, 'replica')}",
             f"at least {needed}" + (", one per replica" if apart and workload.replicas else ""),
         )

@@ -8,7 +8,7 @@ from policy.facts.kubernetes.workload import Workload
 from policy.facts.quorums.quorums import cluster_of, is_member
 from policy.facts.stack import Facts
 from policy.findings import Severity
-from policy.rule import IN_ANY_PROFILE, Problem, Source, rule
+from policy.rule import IN_ANY_PROFILE, RuleProblem, RuleSource, rule
 from policy.wording import join_names
 
 
@@ -30,9 +30,9 @@ def _can_move(facts: Facts, workload: Workload) -> bool:
     "at once, the data is lost. Members that share one claim share its files, and all fail with its volume. With the "
     "retention policy Delete, the data is deleted when the StatefulSet is scaled down or deleted.",
     sources=(
-        Source("004", "5.3.5", 47),
-        Source("004", "5.3.13", 14),
-        Source("004", "5.4.17", 19),
+        RuleSource("004", "5.3.5", 47),
+        RuleSource("004", "5.3.13", 14),
+        RuleSource("004", "5.4.17", 19),
     ),
     remediation="Add a volumeClaimTemplate to the StatefulSet, or give each member a claim of its own. A hostPath is "
     "enough only where pods cannot change nodes: in a DaemonSet, or with a single eligible node. Set "
@@ -43,21 +43,23 @@ def _can_move(facts: Facts, workload: Workload) -> bool:
     since="0.2.0",
     enforcement=IN_ANY_PROFILE,
 )
-def stateful_keeps_data(facts: Facts, workload: Workload) -> Iterator[Problem]:
+def stateful_keeps_data(facts: Facts, workload: Workload) -> Iterator[RuleProblem]:
     """Also evaluates RabbitMQ: source document 004 calls it stateless, but quorum queues store their logs on disk."""
     if not workload.keeps_data:
-        yield Problem("no volume outlives the pod", "a volumeClaimTemplate, a claim or, of a DaemonSet, a hostPath")
+        yield RuleProblem("no volume outlives the pod", "a volumeClaimTemplate, a claim or, of a DaemonSet, a hostPath")
     elif not (workload.claim_templates or workload.claim_names) and _can_move(facts, workload):
-        yield Problem("its data is in a hostPath, and its pods can change nodes", "a volumeClaimTemplate")
+        yield RuleProblem("its data is in a hostPath, and its pods can change nodes", "a volumeClaimTemplate")
     if workload.claim_names and (workload.replicas is None or workload.replicas > 1):
-        yield Problem(f"all its pods mount the same claim {join_names(workload.claim_names)}", "a volumeClaimTemplate")
+        yield RuleProblem(
+            f"all its pods mount the same claim {join_names(workload.claim_names)}", "a volumeClaimTemplate"
+        )
     retention = workload.spec.at("persistentVolumeClaimRetentionPolicy")
     for event in ("whenScaled", "whenDeleted"):
         if retention.at(event).text() == "Delete":
-            yield Problem(f"persistentVolumeClaimRetentionPolicy.{event} is Delete", "Retain (the default)")
+            yield RuleProblem(f"persistentVolumeClaimRetentionPolicy.{event} is Delete", "Retain (the default)")
     for mate in cluster_of(facts, workload).workloads:
         if mate is not workload and (shared := mate.claim_names & workload.claim_names):
-            yield Problem(f"shares claim {join_names(shared)} with {mate.title}", "a claim for each member")
+            yield RuleProblem(f"shares claim {join_names(shared)} with {mate.title}", "a claim for each member")
 
 
 def _finds_others(facts: Facts, workload: Workload) -> bool:
@@ -73,9 +75,9 @@ def _finds_others(facts: Facts, workload: Workload) -> bool:
     rationale="Members address each other by name. Pods of a Deployment get a new name at each start, and names of "
     "a StatefulSet without its headless Service cannot be resolved.",
     sources=(
-        Source("004", "5.3.12", 41),
-        Source("004", "5.4.12", 41),
-        Source("project", "Quorums", 7),
+        RuleSource("004", "5.3.12", 41),
+        RuleSource("004", "5.4.12", 41),
+        RuleSource("project", "Quorums", 7),
     ),
     remediation="Use a StatefulSet whose spec.serviceName is a headless Service (clusterIP: None) that selects its "
     "pods.",
@@ -84,13 +86,13 @@ def _finds_others(facts: Facts, workload: Workload) -> bool:
     not_applicable_reason="the stack has no quorum of several members",
     since="0.2.0",
 )
-def members_find_each_other(facts: Facts, workload: Workload) -> Iterator[Problem]:
+def members_find_each_other(facts: Facts, workload: Workload) -> Iterator[RuleProblem]:
     """Requires a StatefulSet with a headless Service. Members in a DaemonSet use the host names of their nodes."""
     if workload.kind != "StatefulSet":
-        yield Problem(f"pods of a {workload.kind} have no stable names", "a StatefulSet")
+        yield RuleProblem(f"pods of a {workload.kind} have no stable names", "a StatefulSet")
         return
     name = workload.spec.at("serviceName").text()
     headless = [each for each in facts.services if each.headless and each.selects(workload)]
     if not any(each.name == name for each in headless):
         there = f"serviceName {name} is not a headless Service that selects its pods" if name else "no serviceName"
-        yield Problem(there, "a headless Service that selects its pods")
+        yield RuleProblem(there, "a headless Service that selects its pods")

@@ -10,22 +10,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from policy.facts.components import Previous
+from policy.facts.components import PreviousFacts
 from policy.facts.membership import EMPTY, Departure, QuorumState, departures, hosts_left
 from policy.facts.quorums.quorum_state import quorum_state
-from policy.facts.quorums.quorums import Group, groups, is_member, majority
+from policy.facts.quorums.quorums import MemberGroup, groups, is_member, majority
 from policy.facts.stack import Facts
 from policy.findings import Severity
 from policy.resource import Resource
-from policy.rule import IN_ANY_PROFILE, Problem, Source, rule
+from policy.rule import IN_ANY_PROFILE, RuleProblem, RuleSource, rule
 from policy.wording import join_names
 
 NO_RECORD = "no earlier deployment of this stack is known: it is the first, or its state was not opened"
-VALIDATION = Source("004", "5.5.9", 6)
+VALIDATION = RuleSource("004", "5.5.9", 6)
 
 
 @dataclass(frozen=True)
-class Change:
+class UpdatedQuorum:
     """A quorum of the last deployment, and the members that an update removes from it."""
 
     resource: Resource
@@ -42,11 +42,11 @@ class Change:
         """The quorum after the update."""
         return self.departure.after
 
-    def problem(self, expected: str) -> Problem:
+    def problem(self, expected: str) -> RuleProblem:
         """Returns a problem that lists the removed members. `expected`: the required state, for the message."""
         lost, members = self.departure.lost, self.departure.before.members
         verb = "is" if lost == 1 else "are"
-        return Problem(f"{lost} of {members} members {verb} removed at once ({self.departure.words})", expected)
+        return RuleProblem(f"{lost} of {members} members {verb} removed at once ({self.departure.words})", expected)
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Update:
     """The changes of all quorums since the last deployment."""
 
     resource: Resource
-    changes: tuple[Change, ...]
+    changes: tuple[UpdatedQuorum, ...]
 
     @property
     def title(self) -> str:
@@ -70,22 +70,24 @@ def updates(facts: Facts) -> Iterator[Update]:
         now = {name: quorum_state(facts, group) if group else EMPTY for name, group in groups_now.items()}
         found = departures(before, now)
         resources = {name: group.resource if group else previous.resource for name, group in groups_now.items()}
-        yield Update(previous.resource, tuple(Change(resources[name], name, each) for name, each in found.items()))
+        yield Update(
+            previous.resource, tuple(UpdatedQuorum(resources[name], name, each) for name, each in found.items())
+        )
 
 
-def changes(facts: Facts) -> Iterator[Change]:
+def changes(facts: Facts) -> Iterator[UpdatedQuorum]:
     """Yields every quorum of the last deployment, with the members that the update removes."""
     for update in updates(facts):
         yield from update.changes
 
 
-def _previous(facts: Facts) -> Iterator[Previous]:
+def _previous(facts: Facts) -> Iterator[PreviousFacts]:
     for resource in facts.resources:
-        if resource.type == Previous.TYPE and (previous := Previous(resource)).known:
+        if resource.type == PreviousFacts.TYPE and (previous := PreviousFacts(resource)).known:
             yield previous
 
 
-def _group(facts: Facts, name: str) -> Group | None:
+def _group(facts: Facts, name: str) -> MemberGroup | None:
     """Returns the quorum with this name: etcd on machines, or the workloads of the service; None if it is gone."""
     for group in groups(facts):
         if group.etcd and name == "etcd":
@@ -104,8 +106,8 @@ def _group(facts: Facts, name: str) -> Group | None:
     "that is two failures at once, and the quorums may not tolerate another one.",
     sources=(
         VALIDATION,
-        Source("004", "5.5.10", 15),
-        Source("project", "Quorums", 9),
+        RuleSource("004", "5.5.10", 15),
+        RuleSource("project", "Quorums", 9),
     ),
     remediation="Split the change: remove, replace or move one server, run `make up`, wait until its members have "
     "joined again, then continue. If other servers move although you did not change them, pin their pools (`make "
@@ -115,13 +117,13 @@ def _group(facts: Facts, name: str) -> Group | None:
     parameters={"most": 1},
     since="0.2.0",
 )
-def one_server_at_a_time(_facts: Facts, update: Update) -> Iterator[Problem]:
+def one_server_at_a_time(_facts: Facts, update: Update) -> Iterator[RuleProblem]:
     """Accepts that several quorums lose a member each, if all these members are on the same physical host."""
     leaving = [each for each in update.changes if each.departure.lost]
     hosts = hosts_left(each.departure for each in leaving)
     if hosts > 1:
         what = "; ".join(f"quorum {each.name}: {each.departure.words}" for each in leaving)
-        yield Problem(f"members on {hosts} physical hosts leave in one update ({what})", "members on at most 1")
+        yield RuleProblem(f"members on {hosts} physical hosts leave in one update ({what})", "members on at most 1")
 
 
 @rule(
@@ -132,8 +134,8 @@ def one_server_at_a_time(_facts: Facts, update: Update) -> Iterator[Problem]:
     "before the next member is removed.",
     sources=(
         VALIDATION,
-        Source("004", "5.5.10", 15),
-        Source("project", "Quorums", 10),
+        RuleSource("004", "5.5.10", 15),
+        RuleSource("project", "Quorums", 10),
     ),
     remediation="Split the change: remove one member (one replica, or one server and its replacement), run `make up`, "
     "wait until the replacement has joined, then continue. If a size in between is even, waive the size rule for that "
@@ -143,7 +145,7 @@ def one_server_at_a_time(_facts: Facts, update: Update) -> Iterator[Problem]:
     parameters={"most": 1},
     since="0.2.0",
 )
-def one_member_at_a_time(_facts: Facts, change: Change) -> Iterator[Problem]:
+def one_member_at_a_time(_facts: Facts, change: UpdatedQuorum) -> Iterator[RuleProblem]:
     """Counts removed members at worst: in a quorum with more nodes than members, each removed node may run a member."""
     if change.departure.lost > 1:
         yield change.problem("at most 1 per update")
@@ -157,8 +159,8 @@ def one_member_at_a_time(_facts: Facts, change: Change) -> Iterator[Problem]:
     "the quorum accepts no writes and no new members.",
     sources=(
         VALIDATION,
-        Source("004", "5.5.9", 5),
-        Source("project", "Quorums", 3),
+        RuleSource("004", "5.5.9", 5),
+        RuleSource("project", "Quorums", 3),
     ),
     remediation="Add members in a separate update; remove others after the new ones have joined. To retire a "
     "quorum, run `make destroy`, or waive this rule and state where its data went. To move etcd between masters and "
@@ -168,7 +170,7 @@ def one_member_at_a_time(_facts: Facts, change: Change) -> Iterator[Problem]:
     since="0.2.0",
     enforcement=IN_ANY_PROFILE,
 )
-def majority_survives_change(_facts: Facts, change: Change) -> Iterator[Problem]:
+def majority_survives_change(_facts: Facts, change: UpdatedQuorum) -> Iterator[RuleProblem]:
     """Requires that a majority of the members before the update stays, because only they have the data."""
     members = change.departure.before.members
     if members - change.departure.lost < majority(members):
@@ -209,8 +211,8 @@ def carriers(facts: Facts) -> Iterator[Carrier]:
     rationale="A virt host's virtual machines are removed along with it. Fuel asked for a warning before such a "
     "node is deleted; if the host carries a quorum member, a warning is not enough.",
     sources=(
-        Source("000", "Acceptance criteria", 3),
-        Source("project", "Quorums", 4),
+        RuleSource("000", "Acceptance criteria", 3),
+        RuleSource("project", "Quorums", 4),
         VALIDATION,
     ),
     remediation="Leave the server in quorate:servers, move its virtual machines to another virt host one at a time "
@@ -219,10 +221,10 @@ def carriers(facts: Facts) -> Iterator[Carrier]:
     not_applicable_reason=NO_RECORD + ", or no virtual machine was a node of a quorum",
     since="0.2.0",
 )
-def virt_host_leaves_empty(facts: Facts, carrier: Carrier) -> Iterator[Problem]:
+def virt_host_leaves_empty(facts: Facts, carrier: Carrier) -> Iterator[RuleProblem]:
     """Reports a server that ran quorum nodes in virtual machines and is no longer a virt host of the stack."""
     if not any(host.server == carrier.server for host in facts.virt_hosts):
-        yield Problem(
+        yield RuleProblem(
             f"removed while {join_names(carrier.guests)} were quorum nodes on it", "their removal in an earlier update"
         )
 
@@ -235,8 +237,8 @@ def virt_host_leaves_empty(facts: Facts, carrier: Carrier) -> Iterator[Problem]:
     "that are removed together can hold every copy of an object.",
     sources=(
         VALIDATION,
-        Source("004", "5.5.2", 53),
-        Source("project", "Updates", 4),
+        RuleSource("004", "5.5.2", 53),
+        RuleSource("project", "Updates", 4),
     ),
     remediation="Remove one storage node from quorate:servers, run `make up`, wait until `ceph -s` reports HEALTH_OK, "
     "then remove the next.",
@@ -247,11 +249,11 @@ def virt_host_leaves_empty(facts: Facts, carrier: Carrier) -> Iterator[Problem]:
     since="0.2.0",
     enforcement=IN_ANY_PROFILE,
 )
-def one_storage_node_at_a_time(facts: Facts, previous: Previous) -> Iterator[Problem]:
+def one_storage_node_at_a_time(facts: Facts, previous: PreviousFacts) -> Iterator[RuleProblem]:
     """Counts storage nodes that are removed, or on another physical host than before: their disks do not move along."""
     servers: Mapping[str, str] = {
         node.name: node.server or node.name for node in facts.nodes if "storage" in node.roles
     }
     gone = {name for name, node in previous.storage.items() if servers.get(name) != node.server}
     if len(gone) > 1:
-        yield Problem(f"{join_names(gone)} are removed or moved in one update", "at most 1")
+        yield RuleProblem(f"{join_names(gone)} are removed or moved in one update", "at most 1")

@@ -13,18 +13,18 @@ from policy.facts.stack import Facts
 from policy.facts.stack_waivers import KEY
 from policy.findings import Severity, Waiver
 from policy.resource import Resource
-from policy.rule import ADVISORY, Problem, Source, rule
+from policy.rule import ADVISORY, RuleProblem, RuleSource, rule
 from text.suggestion import did_you_mean
 
 _NONE = "the stack file has no waiver"
-_PROJECT = Source("project", "Waivers", 1)
-_LIMITS = Source("project", "Waivers", 2)
-_SECOND = Source("project", "Waivers", 3)
-_WHY = Source("004", "5.5.9", 7)
+_PROJECT = RuleSource("project", "Waivers", 1)
+_LIMITS = RuleSource("project", "Waivers", 2)
+_SECOND = RuleSource("project", "Waivers", 3)
+_WHY = RuleSource("004", "5.5.9", 7)
 
 
 @dataclass(frozen=True)
-class Written:
+class WaiverSubject:
     """A waiver with its position in the stack file. Findings about a waiver are reported on the stack's resource."""
 
     number: int
@@ -36,13 +36,13 @@ class Written:
         return f"{KEY}[{self.number}] ({self.waiver.rule}, {self.waiver.resource})"
 
 
-def _written(facts: Facts) -> Iterator[Written]:
+def _written(facts: Facts) -> Iterator[WaiverSubject]:
     stack = Resource("pulumi:pulumi:Stack", facts.stack_urn, "stack", dict)
     for number, waiver in enumerate(facts.waivers.entries):
-        yield Written(number, waiver, stack)
+        yield WaiverSubject(number, waiver, stack)
 
 
-def _names_rule(facts: Facts, written: Written) -> bool:
+def _names_rule(facts: Facts, written: WaiverSubject) -> bool:
     return facts.waivers.names_rule(written.waiver)
 
 
@@ -58,11 +58,11 @@ def _names_rule(facts: Facts, written: Written) -> bool:
     not_applicable_reason=_NONE,
     waivable=False,
 )
-def waiver_names_rule(facts: Facts, written: Written) -> Iterator[Problem]:
+def waiver_names_rule(facts: Facts, written: WaiverSubject) -> Iterator[RuleProblem]:
     """Reports a waiver whose rule is unknown or cannot be waived, and suggests the id with the closest spelling."""
     if not _names_rule(facts, written):
         meant = did_you_mean(written.waiver.rule, facts.waivers.rules)
-        yield Problem(f"no waivable rule '{written.waiver.rule}'", f"a rule id{meant}")
+        yield RuleProblem(f"no waivable rule '{written.waiver.rule}'", f"a rule id{meant}")
 
 
 @rule(
@@ -80,10 +80,10 @@ def waiver_names_rule(facts: Facts, written: Written) -> Iterator[Problem]:
     waivable=False,
     since="0.3.0",
 )
-def waiver_within_limits(facts: Facts, written: Written) -> Iterator[Problem]:
+def waiver_within_limits(facts: Facts, written: WaiverSubject) -> Iterator[RuleProblem]:
     """Checks resource pattern, expiry date and approver with the same limits as `quorate check`."""
     for refusal in facts.waivers.refusals(written.waiver):
-        yield Problem(f"{refusal.key}: {refusal.actual}", refusal.expected)
+        yield RuleProblem(f"{refusal.key}: {refusal.actual}", refusal.expected)
 
 
 @rule(
@@ -100,10 +100,10 @@ def waiver_within_limits(facts: Facts, written: Written) -> Iterator[Problem]:
     waivable=False,
     since="0.3.0",
 )
-def waiver_is_approved(_facts: Facts, written: Written) -> Iterator[Problem]:
+def waiver_is_approved(_facts: Facts, written: WaiverSubject) -> Iterator[RuleProblem]:
     """Requires an entry in approvedBy. The rule waiver-within-limits reports an approver who is also the owner."""
     if not written.waiver.approved_by:
-        yield Problem(f"owner {written.waiver.owner} alone", "approvedBy with a second person")
+        yield RuleProblem(f"owner {written.waiver.owner} alone", "approvedBy with a second person")
 
 
 @rule(
@@ -119,10 +119,10 @@ def waiver_is_approved(_facts: Facts, written: Written) -> Iterator[Problem]:
     enforcement=ADVISORY,
     waivable=False,
 )
-def waiver_not_expired(facts: Facts, written: Written) -> Iterator[Problem]:
+def waiver_not_expired(facts: Facts, written: WaiverSubject) -> Iterator[RuleProblem]:
     """Reports waivers after their last day, in UTC."""
     if since := facts.waivers.expired_since(written.waiver):
-        yield Problem(
+        yield RuleProblem(
             f"expired on {written.waiver.expires} (owner: {written.waiver.owner}); a failure counts again since "
             f"{since}",
             f"{facts.waivers.on} or later",
@@ -144,7 +144,7 @@ def waiver_not_expired(facts: Facts, written: Written) -> Iterator[Problem]:
     enforcement=ADVISORY,
     waivable=False,
 )
-def waiver_is_used(facts: Facts, written: Written) -> Iterator[Problem]:
+def waiver_is_used(facts: Facts, written: WaiverSubject) -> Iterator[RuleProblem]:
     """Runs after all other rules, and reports waivers that waived no failure.
 
     Raises LookupError, so that the verdict is "not evaluated", if the waived rule was not evaluated on all resources.
@@ -154,4 +154,4 @@ def waiver_is_used(facts: Facts, written: Written) -> Iterator[Problem]:
         raise LookupError(f"the rule {written.waiver.rule} was not evaluated on all of its resources")
     if not used:
         waiver = written.waiver
-        yield Problem(f"accepts no failure of {waiver.rule} on {waiver.resource}", "a failure to waive")
+        yield RuleProblem(f"accepts no failure of {waiver.rule} on {waiver.resource}", "a failure to waive")

@@ -18,7 +18,7 @@ DEEPEST = 12
 
 
 @dataclass
-class Scope:
+class ShellScope:
     """The state of a shell while its text is interpreted: host, directory, variables, functions and options."""
 
     host: str = HERE
@@ -36,7 +36,7 @@ class Scope:
     returns: list[Exits] = field(default_factory=list[Exits])
     breaks: list[Checked] = field(default_factory=list[Checked])
 
-    def below(self, **changes: object) -> Scope:
+    def below(self, **changes: object) -> ShellScope:
         """Returns the scope of a subshell, whose assignments do not affect this scope. `changes`: fields that differ.
 
         Raises Unreadable if the calls are nested too deeply.
@@ -76,21 +76,21 @@ class Shell(Protocol):
 
     calls: list[Call]
 
-    def call(self, words: Sequence[str], scope: Scope, checked: Checked, text: str | None = None) -> Exits:
+    def call(self, words: Sequence[str], scope: ShellScope, checked: Checked, text: str | None = None) -> Exits:
         """Interprets a call of a program, builtin, function or script, without running it. Returns how it can end.
 
         `words`: the name and its arguments. `text`: standard input of the call, None if unknown.
         """
         ...
 
-    def words(self, nodes: Sequence[Node], scope: Scope, checked: Checked) -> list[str]:
+    def words(self, nodes: Sequence[Node], scope: ShellScope, checked: Checked) -> list[str]:
         """Expands the words of a command line. A variable whose value has white space expands to several words."""
         ...
 
-    def text(self, node: Node, scope: Scope, checked: Checked) -> str:
+    def text(self, node: Node, scope: ShellScope, checked: Checked) -> str:
         """Expands one word without splitting it at white space."""
         ...
 
-    def write(self, path: str, text: str, scope: Scope, checked: Checked, appends: bool) -> None:
+    def write(self, path: str, text: str, scope: ShellScope, checked: Checked, appends: bool) -> None:
         """Records a file that the script writes."""
         ...

@@ -15,7 +15,7 @@ from policy.shell import checks, wrappers
 from policy.shell.builtin import BUILTINS
 from policy.shell.calls import HERE, Call, Write, is_foreign, stands_for
 from policy.shell.flow import Checked, Exits, check, plain
-from policy.shell.scope import DEEPEST, Scope
+from policy.shell.scope import DEEPEST, ShellScope
 from policy.shell.statements import run_shell, statement
 from policy.shell.syntax import ASKED, UNKNOWN, Expander, Unreadable, is_known, parse
 
@@ -37,13 +37,15 @@ class Script:
         self._scripts = dict(scripts or {})
         self._local = local
 
-    def run(self, text: str, scope: Scope | None = None, checked: Checked = False, stdin: str | None = None) -> Exits:
+    def run(
+        self, text: str, scope: ShellScope | None = None, checked: Checked = False, stdin: str | None = None
+    ) -> Exits:
         """Interprets shell text, without running it, and returns how the text can end.
 
         Adds its programs to `calls` and its files to `writes`. If a part cannot be interpreted, adds the reason to
         `unread`. `checked`: whether a quorum check has succeeded before. `stdin`: standard input, None if unknown.
         """
-        inner = scope or Scope()
+        inner = scope or ShellScope()
         if stdin is not None:
             inner.stdin = stdin
         first, _, _ = text.partition("\n")
@@ -60,7 +62,7 @@ class Script:
             self.unread.append("its shell text is nested too deeply")
             return plain(checked)
 
-    def write(self, path: str, text: str, scope: Scope, checked: Checked, appends: bool) -> None:
+    def write(self, path: str, text: str, scope: ShellScope, checked: Checked, appends: bool) -> None:
         """Records a file that the script writes."""
         absolute = scope.absolute(path)
         if appends:
@@ -68,7 +70,7 @@ class Script:
         self._scripts[absolute] = text
         self.writes.append(Write(absolute, text, scope.host, bool(checked)))
 
-    def call(self, words: Sequence[str], scope: Scope, checked: Checked, text: str | None = None) -> Exits:
+    def call(self, words: Sequence[str], scope: ShellScope, checked: Checked, text: str | None = None) -> Exits:
         """Interprets a call of a program, builtin, function or script, without running it. Returns how it can end.
 
         `words`: the name and its arguments. `text`: standard input of the call, None if unknown.
@@ -84,7 +86,7 @@ class Script:
             return self._called(body, words[1:], scope, checked)
         return self._started(words[0].rpartition("/")[2], words, scope, checked, text)
 
-    def _started(self, name: str, words: Sequence[str], scope: Scope, checked: bool, text: str | None) -> Exits:
+    def _started(self, name: str, words: Sequence[str], scope: ShellScope, checked: bool, text: str | None) -> Exits:
         """Interprets a call of a program or a script, which is neither a builtin nor a function, without running it."""
         if name in _SHELLS or name in (".", "source"):
             return self._interpreted(name, words[1:], scope, checked, text)
@@ -104,7 +106,7 @@ class Script:
             return exits
         return self._program(words, scope, checked)
 
-    def _program(self, words: Sequence[str], scope: Scope, checked: bool) -> Exits:
+    def _program(self, words: Sequence[str], scope: ShellScope, checked: bool) -> Exits:
         path = scope.absolute(words[0])
         if "/" in words[0] and self._known_script(path, scope) is not None:
             return self._script_file(path, words[1:], scope, checked)
@@ -112,7 +114,7 @@ class Script:
             self.unread.append(f"what {words[0].rpartition('/')[2]} runs cannot be read")
         return check(checked) if checks.is_check(words) else plain(checked)
 
-    def _inner(self, inner: wrappers.Inner, scope: Scope, checked: Checked) -> Exits:
+    def _inner(self, inner: wrappers.Inner, scope: ShellScope, checked: Checked) -> Exits:
         below = scope.below(
             host=inner.host or scope.host,
             functions={} if inner.host else scope.functions,
@@ -123,7 +125,7 @@ class Script:
             return self.call(inner.words, below, checked, inner.stdin)
         return self.run(inner.text, below, checked)
 
-    def _called(self, body: Node, arguments: Sequence[str], scope: Scope, checked: Checked) -> Exits:
+    def _called(self, body: Node, arguments: Sequence[str], scope: ShellScope, checked: Checked) -> Exits:
         outer, returns = scope.arguments, scope.returns
         scope.arguments, scope.returns, scope.depth = tuple(arguments), [], scope.depth + 1
         if scope.depth > DEEPEST:
@@ -134,7 +136,9 @@ class Script:
         scope.arguments, scope.returns, scope.depth = outer, returns, scope.depth - 1
         return exits
 
-    def _interpreted(self, shell: str, words: Sequence[str], scope: Scope, checked: bool, text: str | None) -> Exits:
+    def _interpreted(
+        self, shell: str, words: Sequence[str], scope: ShellScope, checked: bool, text: str | None
+    ) -> Exits:
         options = [word for word in words if word.startswith(("-", "+"))]
         operands = [word for word in words if not word.startswith(("-", "+"))]
         flags = "".join(option[1:] for option in options if not option.startswith("--"))
@@ -150,31 +154,31 @@ class Script:
             return plain(checked)
         return self.run(text, below, checked)
 
-    def _script_file(self, path: str, arguments: Sequence[str], scope: Scope, checked: Checked) -> Exits:
+    def _script_file(self, path: str, arguments: Sequence[str], scope: ShellScope, checked: Checked) -> Exits:
         text = self._known_script(path, scope)
         if text is None or UNKNOWN in text:
             self.unread.append(f"script {path if is_known(path) else ''} is not part of the stack")
             return plain(checked)
         return self.run(text, scope.below(arguments=tuple(arguments), functions={}), checked)
 
-    def _known_script(self, path: str, scope: Scope) -> str | None:
+    def _known_script(self, path: str, scope: ShellScope) -> str | None:
         if path in self._scripts:
             return self._scripts[path]
         return self._local(path) if self._local and scope.host == HERE else None
 
-    def words(self, nodes: Sequence[Node], scope: Scope, checked: Checked) -> list[str]:
+    def words(self, nodes: Sequence[Node], scope: ShellScope, checked: Checked) -> list[str]:
         """Expands the words of a command line. A variable whose value has white space expands to several words."""
         expander = self._expander(scope, checked)
         return [field for node in nodes for field in expander.fields(node)]
 
-    def text(self, node: Node, scope: Scope, checked: Checked) -> str:
+    def text(self, node: Node, scope: ShellScope, checked: Checked) -> str:
         """Expands one word without splitting it at white space."""
         return self._expander(scope, checked).text(node)
 
-    def _expander(self, scope: Scope, checked: Checked) -> Expander:
+    def _expander(self, scope: ShellScope, checked: Checked) -> Expander:
         return Expander(scope.variable, lambda node: self._output(node, scope, checked))
 
-    def _output(self, node: Node, scope: Scope, checked: Checked) -> str:
+    def _output(self, node: Node, scope: ShellScope, checked: Checked) -> str:
         before = len(self.calls)
         run_shell(self, node.named_children, scope.below(), checked)
         made = self.calls[before:]

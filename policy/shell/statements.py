@@ -14,13 +14,13 @@ from tree_sitter import Node
 from policy.shell import checks
 from policy.shell.calls import printed
 from policy.shell.flow import NEVER, Checked, Exits, check, join, plain
-from policy.shell.scope import Scope, Shell
+from policy.shell.scope import Shell, ShellScope
 from policy.shell.syntax import ASKED, UNKNOWN, is_known, text_of
 
 _READS_OUTPUT = frozenset({"grep", "egrep", "fgrep", "jq", "awk", "test", "["})
 
 
-def run_shell(shell: Shell, nodes: Sequence[Node], scope: Scope, checked: Checked) -> Exits:
+def run_shell(shell: Shell, nodes: Sequence[Node], scope: ShellScope, checked: Checked) -> Exits:
     """Interprets statements as the whole text of a shell, which `exit` ends. Returns how the shell can end."""
     last = _sequence(shell, nodes, scope, checked)
     for each in (*scope.exits, *scope.returns):
@@ -28,7 +28,7 @@ def run_shell(shell: Shell, nodes: Sequence[Node], scope: Scope, checked: Checke
     return last
 
 
-def _sequence(shell: Shell, nodes: Sequence[Node], scope: Scope, checked: Checked) -> Exits:
+def _sequence(shell: Shell, nodes: Sequence[Node], scope: ShellScope, checked: Checked) -> Exits:
     last = plain(checked)
     for index, node in enumerate(nodes):
         if not node.is_named or node.type in ("comment", "heredoc_body"):
@@ -44,13 +44,13 @@ def _sequence(shell: Shell, nodes: Sequence[Node], scope: Scope, checked: Checke
     return last
 
 
-def statement(shell: Shell, node: Node, scope: Scope, checked: Checked) -> Exits:
+def statement(shell: Shell, node: Node, scope: ShellScope, checked: Checked) -> Exits:
     """Interprets one statement and returns how it can end. Assignments take effect in `scope`."""
     known = _STATEMENTS.get(node.type)
     return known(shell, node, scope, checked) if known else _sequence(shell, node.named_children, scope, checked)
 
 
-def _list(shell: Shell, node: Node, scope: Scope, checked: Checked) -> Exits:
+def _list(shell: Shell, node: Node, scope: ShellScope, checked: Checked) -> Exits:
     left, right = (each for each in node.named_children if each.type != "comment")
     operator = next(each.type for each in node.children if each.type in ("&&", "||"))
     one = statement(shell, left, scope, checked)
@@ -61,11 +61,11 @@ def _list(shell: Shell, node: Node, scope: Scope, checked: Checked) -> Exits:
     return Exits(join(one.success, other.success), other.failure, other.ignored)
 
 
-def _negated(shell: Shell, node: Node, scope: Scope, checked: Checked) -> Exits:
+def _negated(shell: Shell, node: Node, scope: ShellScope, checked: Checked) -> Exits:
     return statement(shell, node.named_children[0], scope, checked).inverted
 
 
-def _if(shell: Shell, node: Node, scope: Scope, checked: Checked) -> Exits:
+def _if(shell: Shell, node: Node, scope: ShellScope, checked: Checked) -> Exits:
     result, entered = NEVER, checked
     clauses = [each for each in node.children if each.type in ("elif_clause", "else_clause")]
     for clause in [node, *clauses]:
@@ -78,7 +78,7 @@ def _if(shell: Shell, node: Node, scope: Scope, checked: Checked) -> Exits:
     return result.merged(Exits(entered, None))
 
 
-def _while(shell: Shell, node: Node, scope: Scope, checked: Checked) -> Exits:
+def _while(shell: Shell, node: Node, scope: ShellScope, checked: Checked) -> Exits:
     body = node.child_by_field_name("body")
     if body is None:
         return _sequence(shell, node.named_children, scope, checked)
@@ -93,7 +93,7 @@ def _while(shell: Shell, node: Node, scope: Scope, checked: Checked) -> Exits:
     return Exits(left, None)
 
 
-def _for(shell: Shell, node: Node, scope: Scope, checked: Checked) -> Exits:
+def _for(shell: Shell, node: Node, scope: ShellScope, checked: Checked) -> Exits:
     body = node.child_by_field_name("body")
     name = node.child_by_field_name("variable")
     if body is None or name is None:  # for ((…))
@@ -111,7 +111,7 @@ def _for(shell: Shell, node: Node, scope: Scope, checked: Checked) -> Exits:
     return Exits(left, None)
 
 
-def _case(shell: Shell, node: Node, scope: Scope, checked: Checked) -> Exits:
+def _case(shell: Shell, node: Node, scope: ShellScope, checked: Checked) -> Exits:
     result = NEVER
     for item in node.named_children:
         if item.type == "case_item":
@@ -130,12 +130,12 @@ class _Given:
     """Whether the input is the output of a quorum check."""
 
 
-def _pipeline(shell: Shell, node: Node, scope: Scope, checked: Checked) -> Exits:
+def _pipeline(shell: Shell, node: Node, scope: ShellScope, checked: Checked) -> Exits:
     stages = [each for each in node.named_children if each.type != "comment"]
     return _piped(shell, stages, scope, checked, _Given())
 
 
-def _piped(shell: Shell, stages: Sequence[Node], scope: Scope, checked: Checked, given: _Given) -> Exits:
+def _piped(shell: Shell, stages: Sequence[Node], scope: ShellScope, checked: Checked, given: _Given) -> Exits:
     """Interprets the stages of a pipeline and returns how it can end. `given`: standard input of the first stage."""
     exits, text, asked = plain(checked), given.text, given.asked
     for stage in stages:
@@ -150,7 +150,7 @@ def _piped(shell: Shell, stages: Sequence[Node], scope: Scope, checked: Checked,
     return check(checked) if asked and scope.pipefail else exits
 
 
-def _with_input(shell: Shell, node: Node, scope: Scope, checked: Checked, text: str | None) -> Exits:
+def _with_input(shell: Shell, node: Node, scope: ShellScope, checked: Checked, text: str | None) -> Exits:
     if node.type == "command":
         return _command(shell, node, scope, checked, text)
     if node.type == "redirected_statement":
@@ -162,22 +162,22 @@ def _with_input(shell: Shell, node: Node, scope: Scope, checked: Checked, text: 
     return statement(shell, node, scope, checked)
 
 
-def _subshell(shell: Shell, node: Node, scope: Scope, checked: Checked) -> Exits:
+def _subshell(shell: Shell, node: Node, scope: ShellScope, checked: Checked) -> Exits:
     return run_shell(shell, node.children, scope.below(), checked)
 
 
-def _compound(shell: Shell, node: Node, scope: Scope, checked: Checked) -> Exits:
+def _compound(shell: Shell, node: Node, scope: ShellScope, checked: Checked) -> Exits:
     return plain(checked) if node.children[0].type == "((" else _sequence(shell, node.children, scope, checked)
 
 
-def _function(_shell: Shell, node: Node, scope: Scope, checked: Checked) -> Exits:
+def _function(_shell: Shell, node: Node, scope: ShellScope, checked: Checked) -> Exits:
     name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
     if name and body:
         scope.functions = {**scope.functions, text_of(name): body}
     return Exits(checked, None)
 
 
-def _assignment(shell: Shell, node: Node, scope: Scope, checked: Checked) -> Exits:
+def _assignment(shell: Shell, node: Node, scope: ShellScope, checked: Checked) -> Exits:
     name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
     text = shell.text(value, scope, checked) if value else ""
     if name:
@@ -185,19 +185,19 @@ def _assignment(shell: Shell, node: Node, scope: Scope, checked: Checked) -> Exi
     return check(checked) if ASKED in text else Exits(checked, checked)
 
 
-def _declaration(shell: Shell, node: Node, scope: Scope, checked: Checked) -> Exits:
+def _declaration(shell: Shell, node: Node, scope: ShellScope, checked: Checked) -> Exits:
     for each in node.named_children:
         if each.type == "variable_assignment":
             _assignment(shell, each, scope, checked)
     return plain(checked)  # the exit status is that of `export`, not of the assigned command
 
 
-def _test(shell: Shell, node: Node, scope: Scope, checked: Checked) -> Exits:
+def _test(shell: Shell, node: Node, scope: ShellScope, checked: Checked) -> Exits:
     words = [shell.text(each, scope, checked) for each in _leaves(node)]
     return checks.tested(words, checked)
 
 
-def _command(shell: Shell, node: Node, scope: Scope, checked: Checked, text: str | None = None) -> Exits:
+def _command(shell: Shell, node: Node, scope: ShellScope, checked: Checked, text: str | None = None) -> Exits:
     name = node.child_by_field_name("name")
     if name is None:
         return _sequence(shell, node.named_children, scope, checked)
@@ -212,7 +212,7 @@ def _command(shell: Shell, node: Node, scope: Scope, checked: Checked, text: str
     return shell.call(words, inner, checked, text)
 
 
-def _redirected(shell: Shell, node: Node, scope: Scope, checked: Checked, text: str | None = None) -> Exits:
+def _redirected(shell: Shell, node: Node, scope: ShellScope, checked: Checked, text: str | None = None) -> Exits:
     targets: list[tuple[str, bool]] = []
     following: list[Node] = []
     for redirect in node.children_by_field_name("redirect"):
@@ -241,7 +241,7 @@ def _redirected(shell: Shell, node: Node, scope: Scope, checked: Checked, text: 
     return exits
 
 
-def _redirect(shell: Shell, node: Node, scope: Scope, checked: Checked, text: str | None) -> str | None:
+def _redirect(shell: Shell, node: Node, scope: ShellScope, checked: Checked, text: str | None) -> str | None:
     """Returns standard input after one redirection: the text of a here-document or here-string, otherwise `text`."""
     if node.type == "herestring_redirect":
         return shell.text(node.named_children[-1], scope, checked)
@@ -277,7 +277,7 @@ def _leaves(node: Node) -> Iterator[Node]:
             yield child
 
 
-_STATEMENTS: Mapping[str, Callable[[Shell, Node, Scope, Checked], Exits]] = {
+_STATEMENTS: Mapping[str, Callable[[Shell, Node, ShellScope, Checked], Exits]] = {
     "list": _list,
     "negated_command": _negated,
     "if_statement": _if,

@@ -15,7 +15,7 @@ from policy.catalogue import RULES, WAIVABLE
 from policy.engine import record
 from policy.engine.record import Record, recorded
 from policy.facts.known_types import coverage
-from policy.facts.levels import Level
+from policy.facts.levels import RuleLevel
 from policy.facts.placement import placement_map
 from policy.facts.stack_waivers import Waivers
 from policy.findings import Finding, Verdict, Waiver
@@ -41,7 +41,7 @@ class Run(list[Event]):
 
 def log_of(given: Iterable[Given], profile: str = "production", *waived: Waiver, with_record: bool = True) -> Run:
     """The events and the record of a preview of these resources, in a stack with these waivers."""
-    levels = [Level(rule.id, rule.enforcement, rule.enforced(profile)) for rule in RULES]
+    levels = [RuleLevel(rule.id, rule.enforcement, rule.enforced(profile)) for rule in RULES]
     judged = facts(given, Waivers(waived, on=TODAY, rules=WAIVABLE), levels, profile)
     said = {rule.id: judged.waivers.apply(evaluate(rule, judged, rule.enforced(profile))) for rule in RULES}
     events = [

@@ -13,7 +13,7 @@ from audit.plan import PlanFile
 from policy.engine import record
 from policy.engine.record import Record
 from policy.facts.placement import placement_map
-from policy.facts.placement.placement_map import Placement
+from policy.facts.placement.placement_map import PlacementMap
 from tests.policy.world import (
     HOST,
     SERVER,
@@ -39,11 +39,11 @@ NODES = [
 ]
 
 
-def of(*given: Given | Sequence[Given]) -> Placement:
+def of(*given: Given | Sequence[Given]) -> PlacementMap:
     return placement_map.read(facts([each for some in given for each in ([some] if isinstance(some, Given) else some)]))
 
 
-def loss(server: str, found: Placement) -> dict[str, tuple[int, int, bool, bool]]:
+def loss(server: str, found: PlacementMap) -> dict[str, tuple[int, int, bool, bool]]:
     """By workload: instances lost and left, whether enough are left, and whether other nodes fit all."""
     names = [each.name for each in found.placed]
     said = losses.of_servers(found)[server]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from changes.change import Change, Kind, Level, Phase
+from changes.change import Change, ChangeKind, Phase, Risk
 from policy.findings import resource_name
 from tests.changes.worlds import CLOUD, DOMAIN, compared, edited, replaced, vm, without
 from tests.policy.world import (
@@ -27,7 +27,7 @@ from tests.policy.world import (
     workload,
 )
 
-Expected = tuple[Kind, str, Phase, Level]
+Expected = tuple[ChangeKind, str, Phase, Risk]
 """Kind, names of the resources with spaces between them, phase, level."""
 
 
@@ -42,7 +42,7 @@ class Case:
     """Part of the first one's text, steps and risk included."""
 
 
-PLAIN, RISKY, FORBIDDEN = Level.PLAIN, Level.RISKY, Level.FORBIDDEN
+PLAIN, RISKY, FORBIDDEN = Risk.PLAIN, Risk.RISKY, Risk.FORBIDDEN
 DATABASES = [vm(f"mysqld-{number}", "mysqld", f"virt{number}") for number in (1, 2, 3)]
 OWN_ETCD = [*replaced(CLOUD, etcd("e1", "e2", "e3")), *etcd_machines("e1", "e2", "e3")]
 """The cloud with three machines of etcd, beside its masters."""
@@ -63,63 +63,63 @@ CASES = [
         "an image rolls a service",
         CLOUD,
         edited(CLOUD, "keystone", "Deployment", **{f"{POD}__containers": [{"name": "main", "image": "app:2"}]}),
-        [(Kind.SERVICE_ROLLED, "keystone", Phase.ROLL, PLAIN)],
+        [(ChangeKind.SERVICE_ROLLED, "keystone", Phase.ROLL, PLAIN)],
         says="image registry/app:1 to app:2",
     ),
     Case(
         "an image rolls a quorum, alone and one after another",
         CLOUD,
         edited(CLOUD, "rabbitmq", "StatefulSet", **{f"{POD}__containers": [{"name": "main", "image": "app:2"}]}),
-        [(Kind.MEMBERS_ROLLED, "rabbitmq", Phase.ROLL, RISKY)],
+        [(ChangeKind.MEMBERS_ROLLED, "rabbitmq", Phase.ROLL, RISKY)],
         says="While one restarts, 2 of 3 are up; a majority is 2.",
     ),
     Case(
         "a count comes from a row, and the stack file says otherwise",
         CLOUD,
         edited(CLOUD, "keystone", "Deployment", spec__replicas=2),
-        [(Kind.COUNT_CHANGED, "keystone", Phase.SHRINK, PLAIN)],
+        [(ChangeKind.COUNT_CHANGED, "keystone", Phase.SHRINK, PLAIN)],
         says="row keystone-all says 3",
     ),
     Case(
         "a count that grows comes with the other additions",
         CLOUD,
         edited(CLOUD, "keystone", "Deployment", spec__replicas=5),
-        [(Kind.COUNT_CHANGED, "keystone", Phase.ADD, PLAIN)],
+        [(ChangeKind.COUNT_CHANGED, "keystone", Phase.ADD, PLAIN)],
     ),
     Case(
         "a quorum grows one at a time",
         CLOUD,
         edited(CLOUD, "rabbitmq", "StatefulSet", spec__replicas=5),
         [
-            (Kind.COUNT_CHANGED, "rabbitmq", Phase.ADD, PLAIN),
-            (Kind.MEMBERS_JOIN, "rabbitmq", Phase.JOIN, RISKY),
+            (ChangeKind.COUNT_CHANGED, "rabbitmq", Phase.ADD, PLAIN),
+            (ChangeKind.MEMBERS_JOIN, "rabbitmq", Phase.JOIN, RISKY),
         ],
     ),
     Case(
         "a replica less",
         edited(CLOUD, "rabbitmq", "StatefulSet", spec__replicas=5),
         edited(CLOUD, "rabbitmq", "StatefulSet", spec__replicas=4),
-        [(Kind.MEMBERS_LEAVE, "rabbitmq", Phase.SHRINK, RISKY)],
+        [(ChangeKind.MEMBERS_LEAVE, "rabbitmq", Phase.SHRINK, RISKY)],
     ),
     Case(
         "two replicas less are too many, as they are for the rule one-member-at-a-time",
         edited(CLOUD, "rabbitmq", "StatefulSet", spec__replicas=5),
         CLOUD,
-        [(Kind.MEMBERS_LEAVE, "rabbitmq", Phase.SHRINK, FORBIDDEN)],
+        [(ChangeKind.MEMBERS_LEAVE, "rabbitmq", Phase.SHRINK, FORBIDDEN)],
         says="Split this into changes that remove the members of one server each.",
     ),
     Case(
         "two servers, each with members of other quorums",
         CLOUD,
         without(CLOUD, "mysqld-3", "rabbitmq-3"),
-        [(Kind.MEMBERS_LEAVE, name, Phase.REMOVE, FORBIDDEN) for name in (*BESIDE_MYSQLD, "rabbitmq")],
+        [(ChangeKind.MEMBERS_LEAVE, name, Phase.REMOVE, FORBIDDEN) for name in (*BESIDE_MYSQLD, "rabbitmq")],
         says="Members on 2 physical hosts leave in this change, of all quorums together; at most 1 may.",
     ),
     Case(
         "a node at another address under its old name is another member",
         edited(CLOUD, "rabbitmq-3", "Machine", address="10.0.0.3"),
         edited(CLOUD, "rabbitmq-3", "Machine", address="10.0.0.9"),
-        [(Kind.MEMBERS_LEAVE, "rabbitmq", Phase.MOVE, RISKY)],
+        [(ChangeKind.MEMBERS_LEAVE, "rabbitmq", Phase.MOVE, RISKY)],
         says="removes 1 member from StatefulSet rabbitmq: rabbitmq-3 at another address",
     ),
     Case(
@@ -127,8 +127,8 @@ CASES = [
         CLOUD,
         replaced(CLOUD, machine("mysqld-3", "rabbitmq"), machine("rabbitmq-3", "mysqld")),
         [
-            (Kind.MEMBERS_LEAVE, "rabbitmq", Phase.MOVE, FORBIDDEN),
-            *((Kind.MEMBERS_LEAVE, name, Phase.MOVE, FORBIDDEN) for name in BESIDE_MYSQLD),
+            (ChangeKind.MEMBERS_LEAVE, "rabbitmq", Phase.MOVE, FORBIDDEN),
+            *((ChangeKind.MEMBERS_LEAVE, name, Phase.MOVE, FORBIDDEN) for name in BESIDE_MYSQLD),
         ],
         says="mysqld-3 no longer among its nodes",
     ),
@@ -136,27 +136,27 @@ CASES = [
         "one of three is not a majority",
         CLOUD,
         edited(CLOUD, "rabbitmq", "StatefulSet", spec__replicas=1),
-        [(Kind.MEMBERS_LEAVE, "rabbitmq", Phase.SHRINK, FORBIDDEN)],
+        [(ChangeKind.MEMBERS_LEAVE, "rabbitmq", Phase.SHRINK, FORBIDDEN)],
         says="1 member of 3 would stay; a majority is 2.",
     ),
     Case(
         "a quorum is removed",
         CLOUD,
         [each for each in CLOUD if not each.urn.endswith("StatefulSet::rabbitmq")],
-        [(Kind.MEMBERS_LEAVE, "rabbitmq", Phase.REMOVE, FORBIDDEN)],
+        [(ChangeKind.MEMBERS_LEAVE, "rabbitmq", Phase.REMOVE, FORBIDDEN)],
     ),
     Case(
         "machines come before anything relies on them",
         CLOUD,
         replaced(CLOUD, machine_pool("compute", 7)),
-        [(Kind.MACHINE_ADDED, "computes", Phase.ADD, PLAIN)],
+        [(ChangeKind.MACHINE_ADDED, "computes", Phase.ADD, PLAIN)],
         says="adds 2 machines to pool compute: compute-6, compute-7",
     ),
     Case(
         "a machine without members goes last",
         CLOUD,
         replaced(CLOUD, machine_pool("compute", 4)),
-        [(Kind.MACHINE_REMOVED, "computes", Phase.REMOVE, RISKY)],
+        [(ChangeKind.MACHINE_REMOVED, "computes", Phase.REMOVE, RISKY)],
         says="compute-5",
     ),
     Case(
@@ -164,8 +164,8 @@ CASES = [
         CLOUD,
         without(CLOUD, "mysqld-3"),
         [
-            (Kind.MACHINE_REMOVED, "mysqld-3", Phase.REMOVE, RISKY),
-            *((Kind.MEMBERS_LEAVE, name, Phase.REMOVE, RISKY) for name in BESIDE_MYSQLD),
+            (ChangeKind.MACHINE_REMOVED, "mysqld-3", Phase.REMOVE, RISKY),
+            *((ChangeKind.MEMBERS_LEAVE, name, Phase.REMOVE, RISKY) for name in BESIDE_MYSQLD),
         ],
         says="StatefulSet mysqld: all 3 members up",
     ),
@@ -173,21 +173,21 @@ CASES = [
         "two machines of one quorum at once are too many",
         CLOUD,
         without(CLOUD, "rabbitmq-2", "rabbitmq-3"),
-        [(Kind.MEMBERS_LEAVE, "rabbitmq", Phase.REMOVE, FORBIDDEN)],
+        [(ChangeKind.MEMBERS_LEAVE, "rabbitmq", Phase.REMOVE, FORBIDDEN)],
     ),
     Case(
         "an etcd member leaves",
         CLOUD,
         replaced(CLOUD, etcd("master-1", "master-2")),
-        [(Kind.MEMBERS_LEAVE, "etcd", Phase.MOVE, RISKY)],
+        [(ChangeKind.MEMBERS_LEAVE, "etcd", Phase.MOVE, RISKY)],
     ),
     Case(
         "two etcd members become others",
         CLOUD,
         [*replaced(CLOUD, etcd("master-1", "other-2", "other-3")), *machines("other", 3)],
         [
-            (Kind.MEMBERS_LEAVE, "etcd", Phase.MOVE, FORBIDDEN),
-            (Kind.MEMBERS_JOIN, "etcd", Phase.JOIN, RISKY),
+            (ChangeKind.MEMBERS_LEAVE, "etcd", Phase.MOVE, FORBIDDEN),
+            (ChangeKind.MEMBERS_JOIN, "etcd", Phase.JOIN, RISKY),
         ],
     ),
     Case(
@@ -198,8 +198,8 @@ CASES = [
             *(machine(name, "master", roles=["master"]) for name in MASTERS_OF_FIVE[3:]),
         ],
         [
-            (Kind.MACHINE_ADDED, "master-4 master-5", Phase.ADD, PLAIN),
-            (Kind.MEMBERS_JOIN, "etcd", Phase.JOIN, RISKY),
+            (ChangeKind.MACHINE_ADDED, "master-4 master-5", Phase.ADD, PLAIN),
+            (ChangeKind.MEMBERS_JOIN, "etcd", Phase.JOIN, RISKY),
         ],
         says="as master and etcd member, one at a time",
     ),
@@ -207,21 +207,24 @@ CASES = [
         "machines of etcd come",
         OWN_ETCD,
         [*replaced(CLOUD, etcd("e1", "e2", "e3", "e4", "e5")), *etcd_machines("e1", "e2", "e3", "e4", "e5")],
-        [(Kind.MACHINE_ADDED, "e4 e5", Phase.ADD, PLAIN), (Kind.MEMBERS_JOIN, "etcd", Phase.JOIN, RISKY)],
+        [(ChangeKind.MACHINE_ADDED, "e4 e5", Phase.ADD, PLAIN), (ChangeKind.MEMBERS_JOIN, "etcd", Phase.JOIN, RISKY)],
         says="Let them join etcd one at a time, and wait until each has a vote.",
     ),
     Case(
         "a machine of etcd goes",
         OWN_ETCD,
         [*replaced(CLOUD, etcd("e1", "e2")), *etcd_machines("e1", "e2")],
-        [(Kind.MACHINE_REMOVED, "e3", Phase.REMOVE, RISKY), (Kind.MEMBERS_LEAVE, "etcd", Phase.REMOVE, RISKY)],
+        [
+            (ChangeKind.MACHINE_REMOVED, "e3", Phase.REMOVE, RISKY),
+            (ChangeKind.MEMBERS_LEAVE, "etcd", Phase.REMOVE, RISKY),
+        ],
         says="Run `leave` on e3.",
     ),
     Case(
         "a virtual machine of etcd is resized",
         edited(OWN_ETCD, "e1", virtual=True, allocatable={"cpu": 2, "memory": 4}),
         edited(OWN_ETCD, "e1", virtual=True, allocatable={"cpu": 2, "memory": 8}),
-        [(Kind.MACHINE_RESIZED, "e1", Phase.ROLL, RISKY)],
+        [(ChangeKind.MACHINE_RESIZED, "e1", Phase.ROLL, RISKY)],
         says="Restart with its new size e1.",
     ),
     Case(
@@ -229,9 +232,9 @@ CASES = [
         OWN_ETCD,
         [*replaced(CLOUD, etcd("e1", "e2", "f3")), *etcd_machines("e1", "e2", "f3")],
         [
-            (Kind.MACHINE_RENAMED, "e3 f3", Phase.REMOVE, RISKY),
-            (Kind.MEMBERS_LEAVE, "etcd", Phase.REMOVE, RISKY),
-            (Kind.MEMBERS_JOIN, "etcd", Phase.JOIN, RISKY),
+            (ChangeKind.MACHINE_RENAMED, "e3 f3", Phase.REMOVE, RISKY),
+            (ChangeKind.MEMBERS_LEAVE, "etcd", Phase.REMOVE, RISKY),
+            (ChangeKind.MEMBERS_JOIN, "etcd", Phase.JOIN, RISKY),
         ],
         says="Let it join etcd again as f3.",
     ),
@@ -243,22 +246,25 @@ CASES = [
             *etcd_machines("e1", "e2", "e3"),
             machine("master-4", "master", roles=["master"]),
         ],
-        [(Kind.MACHINE_ADDED, "master-4", Phase.ADD, PLAIN)],
+        [(ChangeKind.MACHINE_ADDED, "master-4", Phase.ADD, PLAIN)],
         says="Join it to the cluster as master, one at a time, and wait until it is Ready.",
     ),
     Case(
         "etcd moves to machines of its own",
         CLOUD,
         OWN_ETCD,
-        [(Kind.MEMBERS_LEAVE, "etcd", Phase.MOVE, FORBIDDEN), (Kind.MEMBERS_JOIN, "etcd", Phase.JOIN, RISKY)],
+        [
+            (ChangeKind.MEMBERS_LEAVE, "etcd", Phase.MOVE, FORBIDDEN),
+            (ChangeKind.MEMBERS_JOIN, "etcd", Phase.JOIN, RISKY),
+        ],
     ),
     Case(
         "a disk of one member's machine",
         VIRTUAL,
         edited(VIRTUAL, "mysqld-1", "Machine", definition={"domain.xml": OTHER_DISK}),
         [
-            (Kind.DISK_REPLACED, "mysqld-1", Phase.ROLL, RISKY),
-            *((Kind.MEMBERS_LEAVE, name, Phase.MOVE, RISKY) for name in BESIDE_MYSQLD),
+            (ChangeKind.DISK_REPLACED, "mysqld-1", Phase.ROLL, RISKY),
+            *((ChangeKind.MEMBERS_LEAVE, name, Phase.MOVE, RISKY) for name in BESIDE_MYSQLD),
         ],
         says="The data on the disk is lost",
     ),
@@ -269,8 +275,8 @@ CASES = [
             VIRTUAL, *(vm(f"mysqld-{n}", "mysqld", f"virt{n}", definition={"domain.xml": OTHER_DISK}) for n in (1, 2))
         ),
         [
-            (Kind.DISK_REPLACED, "mysqld-1 mysqld-2", Phase.ROLL, RISKY),
-            *((Kind.MEMBERS_LEAVE, name, Phase.MOVE, FORBIDDEN) for name in BESIDE_MYSQLD),
+            (ChangeKind.DISK_REPLACED, "mysqld-1 mysqld-2", Phase.ROLL, RISKY),
+            *((ChangeKind.MEMBERS_LEAVE, name, Phase.MOVE, FORBIDDEN) for name in BESIDE_MYSQLD),
         ],
         says="one machine at a time: mysqld-1, mysqld-2",
     ),
@@ -278,7 +284,7 @@ CASES = [
         "another CD in the drive is no other disk",
         VIRTUAL,
         edited(VIRTUAL, "mysqld-1", "Machine", definition={"domain.xml": DOMAIN.format(image="mysqld-1", cdrom="x")}),
-        [(Kind.MACHINE_CONFIGURED, "mysqld-1", Phase.ROLL, RISKY)],
+        [(ChangeKind.MACHINE_CONFIGURED, "mysqld-1", Phase.ROLL, RISKY)],
         says="domain.xml",
     ),
     Case(
@@ -286,8 +292,8 @@ CASES = [
         VIRTUAL,
         replaced(VIRTUAL, vm("mysqld-1", "mysqld", "virt9")),
         [
-            (Kind.VM_MOVED, "mysqld-1", Phase.MOVE, RISKY),
-            *((Kind.MEMBERS_LEAVE, name, Phase.MOVE, RISKY) for name in BESIDE_MYSQLD),
+            (ChangeKind.VM_MOVED, "mysqld-1", Phase.MOVE, RISKY),
+            *((ChangeKind.MEMBERS_LEAVE, name, Phase.MOVE, RISKY) for name in BESIDE_MYSQLD),
         ],
         says="from server virt1 to virt9",
     ),
@@ -297,14 +303,14 @@ CASES = [
         replaced(
             VIRTUAL, *(vm(f"mysqld-{n}", "mysqld", f"virt{n}", allocatable={"cpu": 4, "memory": 16}) for n in (1, 2, 3))
         ),
-        [(Kind.MACHINE_RESIZED, "mysqld-1 mysqld-2 mysqld-3", Phase.ROLL, RISKY)],
+        [(ChangeKind.MACHINE_RESIZED, "mysqld-1 mysqld-2 mysqld-3", Phase.ROLL, RISKY)],
         says="from 4 cores, 8 GiB to 4 cores, 16 GiB",
     ),
     Case(
         "a server leaves less to its pods",
         replaced(CLOUD, machine_pool("compute", 5, allocatable={"cpu": 24, "memory": 256})),
         replaced(CLOUD, machine_pool("compute", 5, allocatable={"cpu": 24, "memory": 240})),
-        [(Kind.CAPACITY_CHANGED, "computes", Phase.ROLL, PLAIN)],
+        [(ChangeKind.CAPACITY_CHANGED, "computes", Phase.ROLL, PLAIN)],
     ),
     Case(
         "files of masters are etcd's",
@@ -312,14 +318,14 @@ CASES = [
         edited(
             edited(CLOUD, "master-1", files={"/etc/etcd/etcd.env": "1"}), "master-2", files={"/etc/etcd/etcd.env": "1"}
         ),
-        [(Kind.MACHINE_CONFIGURED, "master-1 master-2", Phase.ROLL, RISKY)],
+        [(ChangeKind.MACHINE_CONFIGURED, "master-1 master-2", Phase.ROLL, RISKY)],
         says="If all are down at once, etcd loses its majority (2 of 3).",
     ),
     Case(
         "a taint and a label",
         CLOUD,
         replaced(CLOUD, machine_pool("compute", 5, taints=[], labels={"quorate.io/pool": "compute", "x": "y"})),
-        [(Kind.NODE_MARKED, "computes", Phase.MARK, PLAIN)],
+        [(ChangeKind.NODE_MARKED, "computes", Phase.MARK, PLAIN)],
         says="new label x=y; removed taint quorate.io/dedicated=compute:NoSchedule",
     ),
     Case(
@@ -327,8 +333,8 @@ CASES = [
         CLOUD,
         replaced(CLOUD, machine("rabbitmq-3", "mysqld")),
         [
-            (Kind.MACHINE_REPOOLED, "rabbitmq-3", Phase.MOVE, RISKY),
-            (Kind.MEMBERS_LEAVE, "rabbitmq", Phase.MOVE, RISKY),
+            (ChangeKind.MACHINE_REPOOLED, "rabbitmq-3", Phase.MOVE, RISKY),
+            (ChangeKind.MEMBERS_LEAVE, "rabbitmq", Phase.MOVE, RISKY),
         ],
         says="from pool rabbitmq to mysqld",
     ),
@@ -336,14 +342,14 @@ CASES = [
         "a machine under another name",
         VIRTUAL,
         [*without(VIRTUAL, "mysqld-3"), vm("db-3", "mysqld", "virt3")],
-        [(Kind.MACHINE_RENAMED, "db-3 mysqld-3", Phase.REMOVE, RISKY)],
+        [(ChangeKind.MACHINE_RENAMED, "db-3 mysqld-3", Phase.REMOVE, RISKY)],
         says="renames machine mysqld-3 to db-3",
     ),
     Case(
         "a service goes to another pool",
         CLOUD,
         replaced(CLOUD, workload("horizon", pools=["rabbitmq"], row="horizon", apart=(HOST,))),
-        [(Kind.SERVICE_MOVED, "horizon", Phase.MOVE, PLAIN)],
+        [(ChangeKind.SERVICE_MOVED, "horizon", Phase.MOVE, PLAIN)],
         says="from pool mysqld to pool rabbitmq",
     ),
     Case(
@@ -351,34 +357,34 @@ CASES = [
         CLOUD,
         replaced(CLOUD, quorum("rabbitmq", pools=["mysqld"])),
         [
-            (Kind.SERVICE_MOVED, "rabbitmq", Phase.MOVE, RISKY),
-            (Kind.MEMBERS_LEAVE, "rabbitmq", Phase.MOVE, FORBIDDEN),
+            (ChangeKind.SERVICE_MOVED, "rabbitmq", Phase.MOVE, RISKY),
+            (ChangeKind.MEMBERS_LEAVE, "rabbitmq", Phase.MOVE, FORBIDDEN),
         ],
     ),
     Case(
         "a service comes",
         CLOUD,
         [*CLOUD, workload("barbican", pools=["mysqld"])],
-        [(Kind.SERVICE_ADDED, "barbican", Phase.ADD, PLAIN)],
+        [(ChangeKind.SERVICE_ADDED, "barbican", Phase.ADD, PLAIN)],
         says="on pool mysqld, 3 instances",
     ),
     Case(
         "a service goes",
         CLOUD,
         without(CLOUD, "horizon"),
-        [(Kind.SERVICE_REMOVED, "horizon", Phase.SHRINK, PLAIN)],
+        [(ChangeKind.SERVICE_REMOVED, "horizon", Phase.SHRINK, PLAIN)],
     ),
     Case(
         "a service under another name",
         [*CLOUD, workload("one")],
         [*CLOUD, workload("two")],
-        [(Kind.SERVICE_RENAMED, "one two", Phase.MOVE, RISKY)],
+        [(ChangeKind.SERVICE_RENAMED, "one two", Phase.MOVE, RISKY)],
     ),
     Case(
         "a quorum under another name starts empty",
         CLOUD,
         [*(each for each in CLOUD if not each.urn.endswith("StatefulSet::rabbitmq")), quorum("rabbit")],
-        [(Kind.SERVICE_RENAMED, "rabbit rabbitmq", Phase.MOVE, FORBIDDEN)],
+        [(ChangeKind.SERVICE_RENAMED, "rabbit rabbitmq", Phase.MOVE, FORBIDDEN)],
     ),
     Case(
         "the same object under another resource is deleted first",
@@ -387,79 +393,79 @@ CASES = [
             *(each for each in CLOUD if not each.urn.endswith("StatefulSet::rabbitmq")),
             Given("kubernetes:apps/v1:StatefulSet", "renamed", quorum().props),
         ],
-        [(Kind.SERVICE_REPLACED, "renamed", Phase.ROLL, FORBIDDEN)],
+        [(ChangeKind.SERVICE_REPLACED, "renamed", Phase.ROLL, FORBIDDEN)],
         says="Give the resource an alias",
     ),
     Case(
         "a field that cannot be changed in place",
         CLOUD,
         edited(CLOUD, "rabbitmq", "StatefulSet", spec__serviceName="other"),
-        [(Kind.SERVICE_REPLACED, "rabbitmq", Phase.ROLL, FORBIDDEN)],
+        [(ChangeKind.SERVICE_REPLACED, "rabbitmq", Phase.ROLL, FORBIDDEN)],
         says="serviceName cannot be changed in place",
     ),
     Case(
         "a rollout by other rules",
         CLOUD,
         edited(CLOUD, "keystone", "Deployment", spec__strategy={"type": "Recreate"}),
-        [(Kind.STRATEGY_CHANGED, "keystone", Phase.PREPARE, PLAIN)],
+        [(ChangeKind.STRATEGY_CHANGED, "keystone", Phase.PREPARE, PLAIN)],
     ),
     Case(
         "a job's new template",
         [*CLOUD, JOB],
         [*CLOUD, JOB.but(**{f"{POD}__containers": [{"name": "main", "image": "app:2"}]})],
-        [(Kind.JOB_RUNS, "sync", Phase.ROLL, PLAIN)],
+        [(ChangeKind.JOB_RUNS, "sync", Phase.ROLL, PLAIN)],
     ),
     Case(
         "a budget that lets more go",
         CLOUD,
         replaced(CLOUD, budget("rabbitmq", limit={"maxUnavailable": 2})),
-        [(Kind.BUDGET_CHANGED, "rabbitmq-budget", Phase.PREPARE, RISKY)],
+        [(ChangeKind.BUDGET_CHANGED, "rabbitmq-budget", Phase.PREPARE, RISKY)],
         says="StatefulSet rabbitmq: maxUnavailable 1 to maxUnavailable 2",
     ),
     Case(
         "a budget that lets fewer go",
         replaced(CLOUD, budget("rabbitmq", limit={"maxUnavailable": 2})),
         CLOUD,
-        [(Kind.BUDGET_CHANGED, "rabbitmq-budget", Phase.PREPARE, PLAIN)],
+        [(ChangeKind.BUDGET_CHANGED, "rabbitmq-budget", Phase.PREPARE, PLAIN)],
     ),
     Case(
         "a budget that goes",
         CLOUD,
         without(CLOUD, "rabbitmq-budget"),
-        [(Kind.BUDGET_CHANGED, "rabbitmq-budget", Phase.SHRINK, RISKY)],
+        [(ChangeKind.BUDGET_CHANGED, "rabbitmq-budget", Phase.SHRINK, RISKY)],
     ),
     Case(
         "configuration without a rollout",
         [*READS, CONFIG],
         [*READS, CONFIG.but(data={"a": "2"})],
-        [(Kind.CONFIG_CHANGED, "keystone-kolla", Phase.PREPARE, RISKY)],
+        [(ChangeKind.CONFIG_CHANGED, "keystone-kolla", Phase.PREPARE, RISKY)],
         says="Deployment keystone reads it and is not rolled",
     ),
     Case(
         "a volume",
         [*CLOUD, VOLUME],
         [*CLOUD, VOLUME.but(spec__capacity__storage="20Gi")],
-        [(Kind.VOLUME_CHANGED, "data-1", Phase.ROLL, RISKY)],
+        [(ChangeKind.VOLUME_CHANGED, "data-1", Phase.ROLL, RISKY)],
         says="capacity",
     ),
     Case(
         "a libvirt disk that somebody wrote by hand",
         [*CLOUD, DISK],
         [*CLOUD, DISK.but(size=20)],
-        [(Kind.DISK_REPLACED, "disk-1", Phase.ROLL, RISKY)],
+        [(ChangeKind.DISK_REPLACED, "disk-1", Phase.ROLL, RISKY)],
     ),
     Case(
         "a production stack becomes a lab",
         CLOUD,
         edited(CLOUD, "cloud", profile="lab"),
-        [(Kind.CLOUD_CHANGED, "cloud", Phase.PREPARE, RISKY)],
+        [(ChangeKind.CLOUD_CHANGED, "cloud", Phase.PREPARE, RISKY)],
         says="profile from production to lab",
     ),
     Case(
         "whatever else differs",
         CLOUD,
         replaced(CLOUD, service("keystone", ports=[{"port": 81}])),
-        [(Kind.OTHER, "keystone-service", Phase.ROLL, PLAIN)],
+        [(ChangeKind.OTHER, "keystone-service", Phase.ROLL, PLAIN)],
         says="changes Service keystone-service",
     ),
 ]
@@ -480,7 +486,7 @@ def test_the_right_change(case: Case) -> None:
 
 
 def test_every_type_has_a_case() -> None:
-    assert {kind for case in CASES for kind, *_ in case.expected} == set(Kind)
+    assert {kind for case in CASES for kind, *_ in case.expected} == set(ChangeKind)
 
 
 def test_grown_before_moved_before_drained() -> None:
@@ -490,11 +496,11 @@ def test_grown_before_moved_before_drained() -> None:
     meant = {"fresh-1 fresh-2 fresh-3", "rabbitmq", "rabbitmq-1 rabbitmq-2 rabbitmq-3"}
     told_of = [(each.kind, told(each)[1]) for each in compared(CLOUD, after)]
     assert [kind for kind, names in told_of if names in meant] == [
-        Kind.MACHINE_ADDED,
-        Kind.SERVICE_MOVED,
-        Kind.MEMBERS_ROLLED,
-        Kind.MEMBERS_LEAVE,
-        Kind.MACHINE_REMOVED,
+        ChangeKind.MACHINE_ADDED,
+        ChangeKind.SERVICE_MOVED,
+        ChangeKind.MEMBERS_ROLLED,
+        ChangeKind.MEMBERS_LEAVE,
+        ChangeKind.MACHINE_REMOVED,
     ]
 
 
@@ -502,12 +508,12 @@ def test_a_quorum_that_cannot_be_counted_is_no_safe_change() -> None:
     """The quorum's size is unknown before the update, so a majority may not remain."""
     found = compared(CLOUD, edited(CLOUD, "rabbitmq", "StatefulSet", spec__replicas=UNKNOWN))
     (untold,) = [each for each in found if each.says.startswith("the changes of quorums are not completely known")]
-    assert untold.level is Level.FORBIDDEN
+    assert untold.level is Risk.FORBIDDEN
     assert "replicas of rabbitmq" in untold.says
 
 
 def test_the_server_of_a_node_is_read_from_its_label() -> None:
     """A label that is reported as a move is not also reported as a mark."""
     found = compared(VIRTUAL, replaced(VIRTUAL, vm("mysqld-1", "mysqld", "virt9")))
-    assert not [each for each in found if each.kind is Kind.NODE_MARKED]
+    assert not [each for each in found if each.kind is ChangeKind.NODE_MARKED]
     assert SERVER not in " ".join(each.says for each in found)

@@ -8,7 +8,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from changes.change import Change, Kind, Level, Phase
+from changes.change import Change, ChangeKind, Phase, Risk
 from changes.inputs import SECRET, resources
 from changes.rendered import files, patch
 from changes.summary import MOST, Comparison, to_json, to_markdown, to_text
@@ -32,13 +32,15 @@ def test_every_change_is_valid_by_the_schema(case: Case) -> None:
 
 def test_the_schema_knows_every_type_and_no_other() -> None:
     properties = SCHEMA["properties"]["changes"]["items"]["properties"]
-    assert properties["kind"]["enum"] == [str(kind) for kind in Kind]
+    assert properties["kind"]["enum"] == [str(kind) for kind in ChangeKind]
     assert properties["phase"]["enum"] == [phase.name.lower() for phase in Phase]
-    assert SCHEMA["$defs"]["level"]["enum"] == [str(level) for level in Level]
+    assert SCHEMA["$defs"]["level"]["enum"] == [str(level) for level in Risk]
 
 
 def test_a_comment_fits_and_counts_what_is_left_out() -> None:
-    many = [Change(Kind.OTHER, Phase.ROLL, f"changes {'x' * 200} {number:04}", ("urn",)) for number in range(1000)]
+    many = [
+        Change(ChangeKind.OTHER, Phase.ROLL, f"changes {'x' * 200} {number:04}", ("urn",)) for number in range(1000)
+    ]
     text = to_markdown(comparison(*many))
     shown = sum(f" {number:04}" in text for number in range(1000))
     assert len(text) <= MOST
@@ -46,14 +48,16 @@ def test_a_comment_fits_and_counts_what_is_left_out() -> None:
 
 
 def test_markdown_is_not_steered_by_names() -> None:
-    text = to_markdown(comparison(Change(Kind.OTHER, Phase.ROLL, "changes <script>`x`</details>", ("urn",), ("<b>",))))
+    text = to_markdown(
+        comparison(Change(ChangeKind.OTHER, Phase.ROLL, "changes <script>`x`</details>", ("urn",), ("<b>",)))
+    )
     assert "<script>" not in text
     assert text.count("</details>") == 1
 
 
 def test_the_screen_tells_order_risk_and_row() -> None:
     change = Change(
-        Kind.COUNT_CHANGED, Phase.ADD, "more", ("u",), ("one", "two"), ("whole",), "lost", Level.RISKY, "row"
+        ChangeKind.COUNT_CHANGED, Phase.ADD, "more", ("u",), ("one", "two"), ("whole",), "lost", Risk.RISKY, "row"
     )
     assert to_text(comparison(change)).splitlines() == [
         "dev: 1 change (1 risky).",

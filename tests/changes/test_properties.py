@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from changes.change import Change, Kind
+from changes.change import Change, ChangeKind
 from policy.findings import resource_name
 from tests.changes.worlds import CLOUD, DOMAIN, compared, edited, vm, without
 from tests.policy.test_unknown import paths
@@ -93,7 +93,7 @@ def test_other_names_of_all_machines_change_nothing_but_names() -> None:
     def renamed(world: list[Given]) -> list[Given]:
         return [Given(each.type, each.name, _other(each.props)) for each in world]
 
-    def kinds(changes: list[Change]) -> list[tuple[Kind, str]]:
+    def kinds(changes: list[Change]) -> list[tuple[ChangeKind, str]]:
         return [(each.kind, resource_name(each.resources[0])) for each in changes]
 
     before, after = SMALL, without(edited(SMALL, "vm-1", "Machine", allocatable={"cpu": 4, "memory": 16}), "vm-2")

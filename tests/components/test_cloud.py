@@ -18,7 +18,7 @@ from blueprint.stackfile.loader import load_file
 from blueprint.stackfile.virt import Virt
 from components.cloud import Cloud, CloudArgs
 from components.openstack.environment import Environment, EnvironmentArgs
-from components.target import VirtualMachine
+from components.target import GuestMachine
 from components.target.render import Render
 from openstack.projects import PROCESSES, PROJECTS, horizon
 from tests.recording import Recorded, record
@@ -106,7 +106,7 @@ class Making(Render):
         self.protected = protected
 
     def virtual_machine(
-        self, name: str, vm: VirtualMachine, after: Sequence[pulumi.Resource], opts: pulumi.ResourceOptions
+        self, name: str, vm: GuestMachine, after: Sequence[pulumi.Resource], opts: pulumi.ResourceOptions
     ) -> Sequence[pulumi.Resource]:
         del name, after
         self.protected[vm.node.name] = opts.protect

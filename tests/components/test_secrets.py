@@ -17,7 +17,7 @@ from components.secrets import derive
 from components.target.render import Render
 from openstack.config import cephx
 from openstack.config.formats import public_text, secret_names, secret_text
-from openstack.config.layers import ConfigFile, Layer, Level, Secret, TextFile
+from openstack.config.layers import ConfigFile, Layer, Origin, Secret, TextFile
 from tests.recording import Recorded, record
 from tests.stacks import STACKS
 
@@ -25,7 +25,7 @@ ROOT = "root secret of a test"
 FILE = ConfigFile(
     "keystone.conf",
     "ini",
-    (Layer(Level.PROJECT, "-", {"database": {"connection": Secret("keystone/database", "mysql://k:{}@h"), "a": 1}}),),
+    (Layer(Origin.PROJECT, "-", {"database": {"connection": Secret("keystone/database", "mysql://k:{}@h"), "a": 1}}),),
     fragment="/etc/keystone/keystone.conf.d/secrets.conf",
 )
 

@@ -336,8 +336,8 @@ def test_a_malformed_line_counts_as_a_missing_fact(line: str) -> None:
 
 def test_a_check_shows_the_most_frequent_problems_and_counts_the_others() -> None:
     names = [f"cmp{number:04}" for number in range(1, 1001)]
-    own = [checks.Finding("network", name, f"no interface of {name}", "set it") for name in names]
-    shared = [checks.Finding("network", name, "MTU 1400", "set 1500") for name in names[:2]]
+    own = [checks.MachineFinding("network", name, f"no interface of {name}", "set it") for name in names]
+    shared = [checks.MachineFinding("network", name, "MTU 1400", "set 1500") for name in names[:2]]
     lines = str(examination.Line("network", 1000, (*own, *shared))).splitlines()
     assert lines[0] == "FAILED  network       0 of 1000 machines"
     assert lines[1] == "        cmp0001, cmp0002: MTU 1400; set 1500"
@@ -351,7 +351,7 @@ def test_the_terminal_gets_no_control_characters_of_a_machine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write(tmp_path, full_size("100"))
-    finding = checks.Finding("name", "m1", "its name is \x1b[2Jm2", "rename it")
+    finding = checks.MachineFinding("name", "m1", "its name is \x1b[2Jm2", "rename it")
     lines = [examination.Line("name", 1, (finding,))]
 
     def examine(_: object) -> list[examination.Line]:

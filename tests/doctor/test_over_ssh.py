@@ -14,7 +14,7 @@ import pytest
 from tests import sshd
 from tests.sshd import Agent, host_key
 from tests.stacks import ROOT, server, write
-from trials.services.lab import Machine
+from trials.services.lab import ServiceMachine
 
 RUN = "import pathlib, commands.live.machine_check as c; raise SystemExit(c.check_machines(pathlib.Path.cwd(), 'test'))"
 """Checks the stack "test" of the working directory."""
@@ -25,7 +25,7 @@ USER = "engineer"
 
 
 @pytest.fixture(scope="module")
-def machines(agent: Agent) -> Generator[dict[str, Machine]]:
+def machines(agent: Agent) -> Generator[dict[str, ServiceMachine]]:
     """Machines with sshd. cmp3 does not accept the agent's key."""
     with sshd.machines() as around:
         for name in MACHINES:
@@ -40,7 +40,7 @@ def machines(agent: Agent) -> Generator[dict[str, Machine]]:
         yield around.machines
 
 
-def stack(machines: dict[str, Machine], **ssh: Any) -> dict[str, Any]:
+def stack(machines: dict[str, ServiceMachine], **ssh: Any) -> dict[str, Any]:
     """A stack with the machines. It is wrong about cmp2's host key, and about the size of master1."""
     keys = {name: host_key(machine) for name, machine in machines.items()}
     first, second = (machines[name].address for name in ("master1", "other"))
@@ -52,7 +52,7 @@ def stack(machines: dict[str, Machine], **ssh: Any) -> dict[str, Any]:
     return {"profile": "lab", "architecture": "100", "servers": [master, computes], "ssh": ssh}
 
 
-def doctor(directory: Path, machines: dict[str, Machine], socket: Path) -> tuple[int, list[str]]:
+def doctor(directory: Path, machines: dict[str, ServiceMachine], socket: Path) -> tuple[int, list[str]]:
     """Runs the check in the network of the machine "jump". Returns the exit code and the lines of the output."""
     inside = ["nsenter", f"--target={machines['jump'].pid}", "--net", sys.executable, "-c", RUN]
     environment = os.environ | {"SSH_AUTH_SOCK": str(socket), "PYTHONPATH": str(ROOT)}
@@ -63,7 +63,9 @@ def doctor(directory: Path, machines: dict[str, Machine], socket: Path) -> tuple
     return done.returncode, [*done.stdout.splitlines(), *done.stderr.splitlines()]
 
 
-def test_each_problem_is_named_with_its_remedy(tmp_path: Path, machines: dict[str, Machine], agent: Agent) -> None:
+def test_each_problem_is_named_with_its_remedy(
+    tmp_path: Path, machines: dict[str, ServiceMachine], agent: Agent
+) -> None:
     write(tmp_path, stack(machines))
     code, lines = doctor(tmp_path, machines, agent.socket)
     found = "\n".join(lines)
@@ -83,7 +85,7 @@ def test_each_problem_is_named_with_its_remedy(tmp_path: Path, machines: dict[st
     assert lines[-1] == "6 of 6 machines are not ready for `up`."
 
 
-def test_through_a_jump_host_and_with_sudo(tmp_path: Path, machines: dict[str, Machine], agent: Agent) -> None:
+def test_through_a_jump_host_and_with_sudo(tmp_path: Path, machines: dict[str, ServiceMachine], agent: Agent) -> None:
     jump = machines["jump"]
     through = {"host": jump.address, "hostKey": host_key(jump)}
     write(tmp_path, stack(machines, user=USER, jumpHost=through))
@@ -96,7 +98,9 @@ def test_through_a_jump_host_and_with_sudo(tmp_path: Path, machines: dict[str, M
     )
 
 
-def test_a_jump_host_with_another_key_is_not_used(tmp_path: Path, machines: dict[str, Machine], agent: Agent) -> None:
+def test_a_jump_host_with_another_key_is_not_used(
+    tmp_path: Path, machines: dict[str, ServiceMachine], agent: Agent
+) -> None:
     through = {"host": machines["jump"].address, "hostKey": host_key(machines["other"])}
     write(tmp_path, stack(machines, jumpHost=through))
     code, lines = doctor(tmp_path, machines, agent.socket)

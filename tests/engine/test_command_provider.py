@@ -18,7 +18,7 @@ import pytest
 from tests import sshd
 from tests.engine.conftest import Done, Project
 from tests.sshd import Agent
-from trials.services.lab import Machine
+from trials.services.lab import ServiceMachine
 
 PROGRAM = """
 import json, pulumi
@@ -39,7 +39,7 @@ SECRET = "the-secret-on-standard-input"  # noqa: S105 - of this test
 
 
 @pytest.fixture(scope="module")
-def machines(agent: Agent) -> Generator[dict[str, Machine]]:
+def machines(agent: Agent) -> Generator[dict[str, ServiceMachine]]:
     with sshd.machines() as around:
         for name in ("machine", "jump"):
             found = around.add(name)
@@ -49,7 +49,7 @@ def machines(agent: Agent) -> Generator[dict[str, Machine]]:
 
 
 @pytest.fixture(scope="module")
-def machine(machines: dict[str, Machine]) -> Machine:
+def machine(machines: dict[str, ServiceMachine]) -> ServiceMachine:
     return machines["machine"]
 
 
@@ -58,7 +58,7 @@ class Remote:
     """A stack that copies a directory to the machine and runs a command there."""
 
     project: Project
-    machine: Machine
+    machine: ServiceMachine
     command: dict[str, Any]
     stdin: str = SECRET
     host_key: str = ""
@@ -85,7 +85,7 @@ class Remote:
 
 
 @pytest.fixture
-def stack(tmp_path: Path, machine: Machine, agent: Agent, engine: dict[str, str]) -> Remote:
+def stack(tmp_path: Path, machine: ServiceMachine, agent: Agent, engine: dict[str, str]) -> Remote:
     (tmp_path / "Pulumi.yaml").write_text("name: quorate\nruntime: python\n")
     (tmp_path / "__main__.py").write_text(PROGRAM)
     (tmp_path / "tree" / "below").mkdir(parents=True)
@@ -185,7 +185,7 @@ def test_no_login_without_the_agent(stack: Remote) -> None:
     assert re.search("Permission denied|dial unix /dev/null", done.output)
 
 
-def test_a_jump_host_has_its_own_host_key(stack: Remote, machines: dict[str, Machine]) -> None:
+def test_a_jump_host_has_its_own_host_key(stack: Remote, machines: dict[str, ServiceMachine]) -> None:
     jump = machines["jump"]
     right = {"host": jump.address, "host_key": sshd.host_key(jump), "dial_error_limit": 0}
     wrong = right | {"host_key": sshd.host_key(stack.machine)}

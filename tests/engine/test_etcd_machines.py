@@ -13,7 +13,7 @@ from blueprint.stackfile.loader import load_file
 from commands import stack
 from commands.trials import lab_stack
 from components.k8s_master import etcd
-from policy.facts.components import Previous
+from policy.facts.components import PreviousFacts
 from policy.facts.stack import Facts
 from policy.resource import Resource
 from policy.rules.updates import changes
@@ -93,7 +93,7 @@ def assert_recorded(own: Project) -> None:
         for urn, each in state.items()
     )
     output = own.quorum_state()
-    left = Previous(Resource(Previous.TYPE, "", "previous", lambda output=output: {"stood": output}))
+    left = PreviousFacts(Resource(PreviousFacts.TYPE, "", "previous", lambda output=output: {"stood": output}))
     assert set(left.quorums()["etcd"].nodes) == NAMES
     seen = Facts([*facts.resources, left.resource])
     assert {change.name: change.now for change in changes(seen)} == left.quorums()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from policy.facts.components import Previous
+from policy.facts.components import PreviousFacts
 from policy.facts.stack import Facts
 from policy.resource import Resource
 from policy.rules.updates import changes
@@ -44,7 +44,7 @@ def test_what_is_left_behind_is_what_the_policies_see(rendered: Projects) -> Non
             for urn, each in project.state().items()
         )
         output = project.quorum_state()
-        left = Previous(Resource(Previous.TYPE, "", "previous", lambda output=output: {"stood": output}))
+        left = PreviousFacts(Resource(PreviousFacts.TYPE, "", "previous", lambda output=output: {"stood": output}))
         quorums = left.quorums()
         assert quorums.keys() >= {"etcd", "mysqld", "rabbitmq", "ceph-mon"}
         seen = Facts([*facts.resources, left.resource])
@@ -55,7 +55,7 @@ def test_the_first_deployment_and_one_that_changes_nothing_pass(project: Project
     ra100 = project("ra100")
     assert violations(ra100.run("preview", *PACK)) == {}
     ra100.up()
-    assert ra100.state()[f"urn:pulumi:ra100::quorate::{Previous.TYPE}::previous"].get("outputs", {}) == {}
+    assert ra100.state()[f"urn:pulumi:ra100::quorate::{PreviousFacts.TYPE}::previous"].get("outputs", {}) == {}
     again = ra100.run("preview", "--expect-no-changes", *PACK)
     assert again.code == 0, again.output
     assert violations(again) == {}

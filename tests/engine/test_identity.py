@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 import yaml
 
-from changes.change import Kind, Level, worst
+from changes.change import ChangeKind, Risk, worst
 from changes.compare import changes
 from changes.inputs import resources
 from policy.resource import Resource
@@ -88,12 +88,12 @@ class Case:
     new: str
     words: tuple[str, ...] = ()
     """The changes of the members of Galera, RabbitMQ and etcd, in the words of `make diff`."""
-    level: Level = Level.PLAIN
+    level: Risk = Risk.PLAIN
     """The most severe change of the members of any quorum."""
     rules: frozenset[str] = frozenset()
 
 
-def case(old: str, new: str, *words: str, level: Level = Level.PLAIN, rules: str = "") -> Case:
+def case(old: str, new: str, *words: str, level: Risk = Risk.PLAIN, rules: str = "") -> Case:
     return Case(old, new, words, level, frozenset(rules.split()))
 
 
@@ -102,16 +102,16 @@ CASES = [
         "nine",
         "replaced",
         "removes 1 member from StatefulSet rabbitmq: ctl03 no longer among its nodes",
-        level=Level.RISKY,
+        level=Risk.RISKY,
     ),
-    case("nine", "moved", "removes 1 member from StatefulSet rabbitmq: ctl03 at another address", level=Level.RISKY),
+    case("nine", "moved", "removes 1 member from StatefulSet rabbitmq: ctl03 at another address", level=Risk.RISKY),
     case("nine", "added"),
     case(
         "nine",
         "swapped",
         "removes 1 member from StatefulSet mysqld: ctl04 no longer among its nodes",
         "removes 1 member from StatefulSet rabbitmq: ctl03 no longer among its nodes",
-        level=Level.FORBIDDEN,
+        level=Risk.FORBIDDEN,
         rules="one-server-at-a-time",
     ),
     case(
@@ -119,7 +119,7 @@ CASES = [
         "two-replaced",
         "removes 1 member from StatefulSet mysqld: ctl06 no longer among its nodes",
         "removes 1 member from StatefulSet rabbitmq: ctl03 no longer among its nodes",
-        level=Level.FORBIDDEN,
+        level=Risk.FORBIDDEN,
         rules="one-server-at-a-time",
     ),
     case(
@@ -127,7 +127,7 @@ CASES = [
         "positional",
         "removes 3 members from StatefulSet mysqld: ctl05, ctl06 at another address; ctl04 no longer among its nodes",
         "removes 1 member from StatefulSet rabbitmq: ctl03 no longer among its nodes",
-        level=Level.FORBIDDEN,
+        level=Risk.FORBIDDEN,
         rules="one-server-at-a-time one-member-at-a-time majority-survives-change",
     ),
     # ctl10 could run the log store until it is needed in the place of ctl03: a second host that members leave.
@@ -135,7 +135,7 @@ CASES = [
         "eleven",
         "removed",
         "removes 1 member from StatefulSet rabbitmq: ctl03 no longer among its nodes",
-        level=Level.FORBIDDEN,
+        level=Risk.FORBIDDEN,
         rules="one-server-at-a-time",
     ),
     # The same for the two nodes that Galera takes to grow.
@@ -143,7 +143,7 @@ CASES = [
         "eleven",
         "grown",
         "adds 2 members to StatefulSet mysqld: from 3 to 5",
-        level=Level.FORBIDDEN,
+        level=Risk.FORBIDDEN,
         rules="one-server-at-a-time one-member-at-a-time majority-survives-change",
     ),
 ]
@@ -156,7 +156,7 @@ def test_members_that_leave_and_join(case: Case, before: Callable[[str], Before]
     shutil.copytree(first.directory, directory, symlinks=True)
     done = written(Project(directory, "site", with_state(first.environment, directory)), case.new).run("preview", *PACK)
     found = changes(was, previewed(done))
-    of_members = [each for each in found if each.kind in (Kind.MEMBERS_LEAVE, Kind.MEMBERS_JOIN)]
+    of_members = [each for each in found if each.kind in (ChangeKind.MEMBERS_LEAVE, ChangeKind.MEMBERS_JOIN)]
     told = [each.says for each in of_members if each.says.split(":")[0].endswith(("mysqld", "rabbitmq", "etcd"))]
     assert tuple(told) == case.words
     assert worst(of_members) is case.level

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
-from policy.facts.levels import Level
+from policy.facts.levels import RuleLevel
 from policy.facts.stack_waivers import Waivers
 from policy.findings import Verdict
 from policy.rule import AnyRule, Rule, S
@@ -30,7 +30,7 @@ class Case:
     """A part of the message for a resource that fails or cannot be evaluated."""
     waivers: Callable[[], Waivers] | None = None
     """The stack's waivers, made anew for each test: they remember what they were used for."""
-    levels: Sequence[Level] = ()
+    levels: Sequence[RuleLevel] = ()
     """The level of each rule, as the pack's server has it."""
     configured_stack: str = "test"
     """The stack whose configuration the pack has received."""
@@ -60,7 +60,7 @@ def case(
     undecided: str = "",
     message: str = "",
     waivers: Callable[[], Waivers] | None = None,
-    levels: Sequence[Level] = (),
+    levels: Sequence[RuleLevel] = (),
     configured_stack: str = "test",
 ) -> Case:
     """A case; names are written with spaces between them, none of them at all means that the rule does not apply."""

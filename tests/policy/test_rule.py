@@ -8,7 +8,7 @@ from policy.facts.kubernetes.workload import Workload
 from policy.facts.stack import Facts
 from policy.facts.stack_configuration import StackConfiguration
 from policy.findings import Enforcement, Severity, Verdict, resource_name
-from policy.rule import NO_ARCHITECTURE, Problem, Rule, Source, evaluate, rule
+from policy.rule import NO_ARCHITECTURE, Rule, RuleProblem, RuleSource, evaluate, rule
 from policy.rules.instances import instances_match_row
 from tests.policy.world import UNKNOWN, Given, cloud, facts, stack, workload
 
@@ -28,14 +28,14 @@ def made(subjects: object = None) -> Rule[Workload]:
         title="Workloads have replicas",
         severity=Severity.HIGH,
         rationale="",
-        sources=[Source("004", "5.4.16", 2)],
+        sources=[RuleSource("004", "5.4.16", 2)],
         remediation="Have more.",
         subjects=all_workloads,
         not_applicable_reason="the stack has no workload",
     )
-    def check(_facts: Facts, each: Workload) -> Iterator[Problem]:
+    def check(_facts: Facts, each: Workload) -> Iterator[RuleProblem]:
         if 6 // (each.replicas or 0) != 2:
-            yield Problem(f"{each.replicas} replicas", "3")
+            yield RuleProblem(f"{each.replicas} replicas", "3")
 
     return check
 

@@ -25,7 +25,7 @@ from pulumi_policy import (
 import contract
 from blueprint.architecture.loader import load_architecture
 from policy.engine.decode import from_message
-from policy.facts.levels import Level
+from policy.facts.levels import RuleLevel
 from policy.facts.stack import Facts
 from policy.facts.stack_configuration import PRODUCTION, StackConfiguration
 from policy.facts.stack_waivers import Waivers
@@ -426,7 +426,7 @@ def whole_stack(architecture: str = "100", profile: str = "production") -> list[
 def facts(
     given: Iterable[Given],
     waivers: Waivers | None = None,
-    levels: Sequence[Level] = (),
+    levels: Sequence[RuleLevel] = (),
     profile: str = PRODUCTION,
     configured_stack: str = "test",
 ) -> Facts:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from cluster.objects import Object
-from proof.simulated_nodes import Machine
+from proof.simulated_nodes import SimulatedMachine
 from proof.simulation import Rendered
 
 
@@ -19,7 +19,7 @@ def changed(rendered: Rendered, kind: str, name: str, change: Callable[[Object],
     return replace(rendered, objects=objects)
 
 
-def moved(rendered: Rendered, change: Callable[[Machine], Machine]) -> Rendered:
+def moved(rendered: Rendered, change: Callable[[SimulatedMachine], SimulatedMachine]) -> Rendered:
     """Returns the rendered stack with its machines changed."""
     return replace(rendered, machines=tuple(change(machine) for machine in rendered.machines))
 

@@ -13,7 +13,7 @@ from blueprint.stackfile.loader import load_file
 from commands.engine.temporary_rendering import rendered
 from console.progress import Reporter
 from proof.expected import expected_state
-from proof.prove import Subject
+from proof.prove import ProvedStack
 from proof.simulation import Rendered, SimulatedCluster, read, simulated_cluster
 from tests.stacks import ROOT, SOURCES, full_size, write
 from toolchain import cluster_programs
@@ -30,7 +30,7 @@ def binaries() -> Path:
 
 
 @contextmanager
-def rendered_subject(root: Path, file: Path) -> Generator[Subject]:
+def rendered_subject(root: Path, file: Path) -> Generator[ProvedStack]:
     """Renders a stack file with the engine, in a directory of its own."""
     if Engine.load(ROOT / ".venv" / MANIFEST) is None:
         pytest.skip("the engine is not set up: `make setup`")
@@ -40,11 +40,11 @@ def rendered_subject(root: Path, file: Path) -> Generator[Subject]:
     if not file.is_relative_to(root):
         (root / f"Pulumi.{stack}.yaml").symlink_to(file)
     with rendered(root, stack) as tree:
-        yield Subject(stack, load_file(file), read(tree))
+        yield ProvedStack(stack, load_file(file), read(tree))
 
 
 @pytest.fixture(scope="session")
-def small(tmp_path_factory: pytest.TempPathFactory) -> Generator[Subject]:
+def small(tmp_path_factory: pytest.TempPathFactory) -> Generator[ProvedStack]:
     """Architecture 100 in production with three computes and three storage nodes, rendered by the engine."""
     root = tmp_path_factory.mktemp("small")
     config = full_size("100")
@@ -54,6 +54,6 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Generator[Subject]:
 
 
 @pytest.fixture
-def start_cluster(small: Subject, binaries: Path) -> StartCluster:
+def start_cluster(small: ProvedStack, binaries: Path) -> StartCluster:
     """Starts a (changed) rendering of the small stack in a simulated cluster."""
     return lambda stack: simulated_cluster(stack, expected_state(small.settings), binaries, lambda _said: None)

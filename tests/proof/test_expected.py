@@ -12,7 +12,7 @@ from blueprint.stackfile.loader import load_file
 from blueprint.stackfile.settings import Settings
 from cluster.objects import Object
 from contract import COMPANION_OF, ROW
-from proof.cluster import Cluster, Node, row_of
+from proof.cluster import ClusterState, RunningNode, row_of
 from proof.expected import expected_state, failures_tolerated
 from proof.verify import verify
 from tests.stacks import ROOT, STACKS, full_size, own_galera, parsed, server, two_brokers, two_galeras
@@ -56,9 +56,9 @@ CASES: dict[str, Settings] = {
 }
 
 
-def nodes_of(settings: Settings) -> dict[str, Node]:
+def nodes_of(settings: Settings) -> dict[str, RunningNode]:
     """The plan's nodes as a cluster has them."""
-    return {each.name: Node(each.name, each.labels, (), True, (each.address,)) for each in plan(settings).nodes}
+    return {each.name: RunningNode(each.name, each.labels, (), True, (each.address,)) for each in plan(settings).nodes}
 
 
 @pytest.mark.parametrize("settings", CASES.values(), ids=list(CASES))
@@ -93,10 +93,10 @@ def test_members_of_a_further_cluster_count_for_it_and_other_companions_for_noth
 @pytest.mark.parametrize("name", ["one-server", "a topology with spare nodes", "two-servers"])
 def test_verify_knows_the_declared_nodes(name: str) -> None:
     state, nodes = expected_state(CASES[name]), nodes_of(CASES[name])
-    declared = {each.subject for each in verify(state, Cluster(nodes, ())) if each.check == "nodes-declared"}
+    declared = {each.subject for each in verify(state, ClusterState(nodes, ())) if each.check == "nodes-declared"}
     assert declared == set()
     first, *others = sorted(nodes)
-    missing = verify(state, Cluster({each: nodes[each] for each in others}, ()))
+    missing = verify(state, ClusterState({each: nodes[each] for each in others}, ()))
     assert f"node {first}" in {each.subject for each in missing if each.check == "nodes-declared"}
 
 

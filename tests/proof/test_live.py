@@ -31,7 +31,7 @@ from console.errors import UserError
 from contract import COMPUTE_NODE, DEDICATED, SERVER
 from proof import control_plane as planes
 from proof.control_plane import ControlPlane, control_plane
-from proof.simulated_nodes import Machine, register_all
+from proof.simulated_nodes import SimulatedMachine, register_all
 from proof.termination import terminate_pods
 from tests.engine.conftest import ROOT_SECRET_TEXT, with_root_secret
 from tests.stacks import ROOT, SOURCES, STACKS
@@ -140,12 +140,14 @@ def _cluster(root: Path, binaries: Path, patch: pytest.MonkeyPatch) -> Generator
         yield plane
 
 
-def _machine(node: Node) -> Machine:
+def _machine(node: Node) -> SimulatedMachine:
     """A node as an operator has set it up for the plan."""
     capacity = kubelet.quantities(Capacity(node.machine.cpu, node.machine.memory)) | {"pods": "110"}
     allocatable = kubelet.quantities(node.allocatable) | {"pods": "110"}
     taints = kubelet.taints(node)
-    return Machine(node.name, node.address, capacity, allocatable, dict(node.labels), taints, "master" in node.roles)
+    return SimulatedMachine(
+        node.name, node.address, capacity, allocatable, dict(node.labels), taints, "master" in node.roles
+    )
 
 
 def test_a_wrong_context_is_refused_before_anything_is_made(live: Live, capfd: pytest.CaptureFixture[str]) -> None:

@@ -7,8 +7,8 @@ from dataclasses import replace
 from contract import POOL, SERVER
 from proof import rollouts
 from proof.checks import check_cluster
-from proof.prove import Subject
-from proof.simulated_nodes import Machine
+from proof.prove import ProvedStack
+from proof.simulated_nodes import SimulatedMachine
 from proof.simulation import SimulatedCluster
 from tests.proof import changes
 from tests.proof.conftest import StartCluster
@@ -22,27 +22,27 @@ def found(simulated: SimulatedCluster) -> set[tuple[str, str]]:
     }
 
 
-def of_pool(subject: Subject, pool: str) -> list[str]:
+def of_pool(subject: ProvedStack, pool: str) -> list[str]:
     """Returns the names of the machines of a pool."""
     return sorted(machine.name for machine in subject.rendered.machines if machine.labels[POOL] == pool)
 
 
-def test_two_virtual_machines_of_one_server(small: Subject, start_cluster: StartCluster) -> None:
+def test_two_virtual_machines_of_one_server(small: ProvedStack, start_cluster: StartCluster) -> None:
     """Under its scheduling rules the third member of Galera stays Pending; no two members share a server."""
     first, second, _ = of_pool(small, "mysqld")
 
-    def onto_one_host(machine: Machine) -> Machine:
+    def onto_one_host(machine: SimulatedMachine) -> SimulatedMachine:
         return replace(machine, labels={**machine.labels, SERVER: first}) if machine.name == second else machine
 
     with start_cluster(changes.moved(small.rendered, onto_one_host)) as simulated:
         assert ("no-pending-pod", "StatefulSet mysqld") in found(simulated)
 
 
-def test_one_anti_affinity_rule_dropped(small: Subject, start_cluster: StartCluster) -> None:
+def test_one_anti_affinity_rule_dropped(small: ProvedStack, start_cluster: StartCluster) -> None:
     """Without the rule the members do share a host when two of three nodes simulated on one."""
     first, second, _ = of_pool(small, "mysqld")
 
-    def onto_one_host(machine: Machine) -> Machine:
+    def onto_one_host(machine: SimulatedMachine) -> SimulatedMachine:
         return replace(machine, labels={**machine.labels, SERVER: first}) if machine.name == second else machine
 
     free = changes.changed(small.rendered, "StatefulSet", "mysqld", changes.without_anti_affinity)
@@ -50,13 +50,13 @@ def test_one_anti_affinity_rule_dropped(small: Subject, start_cluster: StartClus
         assert ("one-member-per-server", "StatefulSet mysqld") in found(simulated)
 
 
-def test_a_budget_widened_to_nothing(small: Subject, start_cluster: StartCluster) -> None:
+def test_a_budget_widened_to_nothing(small: ProvedStack, start_cluster: StartCluster) -> None:
     wide = changes.changed(small.rendered, "PodDisruptionBudget", "rabbitmq", changes.with_budget_of_nothing)
     with start_cluster(wide) as simulated:
         assert ("budgets-hold", "StatefulSet rabbitmq") in found(simulated)
 
 
-def test_a_surge_in_a_full_pool(small: Subject, start_cluster: StartCluster) -> None:
+def test_a_surge_in_a_full_pool(small: ProvedStack, start_cluster: StartCluster) -> None:
     surging = changes.changed(small.rendered, "Deployment", "keystone", changes.with_surge)
     with start_cluster(surging) as simulated:
         assert found(simulated) == set()  # the checks pass: only a rollout shows it
@@ -67,7 +67,7 @@ def test_a_surge_in_a_full_pool(small: Subject, start_cluster: StartCluster) -> 
         assert "anti-affinity" in findings[0].message
 
 
-def test_a_toleration_removed(small: Subject, start_cluster: StartCluster) -> None:
+def test_a_toleration_removed(small: ProvedStack, start_cluster: StartCluster) -> None:
     bare = changes.changed(small.rendered, "DaemonSet", "ceph-osd", changes.without_tolerations)
     bare = changes.changed(bare, "Deployment", "nova-conductor", changes.without_tolerations)
     with start_cluster(bare) as simulated:
@@ -77,11 +77,11 @@ def test_a_toleration_removed(small: Subject, start_cluster: StartCluster) -> No
         } <= found(simulated)
 
 
-def test_a_mislabelled_node(small: Subject, start_cluster: StartCluster) -> None:
+def test_a_mislabelled_node(small: ProvedStack, start_cluster: StartCluster) -> None:
     """A node of Galera's pool has RabbitMQ's label and Galera's taint, so a member of Galera stays Pending."""
     first = of_pool(small, "mysqld")[0]
 
-    def mislabel(machine: Machine) -> Machine:
+    def mislabel(machine: SimulatedMachine) -> SimulatedMachine:
         return replace(machine, labels={**machine.labels, POOL: "rabbitmq"}) if machine.name == first else machine
 
     with start_cluster(changes.moved(small.rendered, mislabel)) as simulated:
@@ -91,7 +91,7 @@ def test_a_mislabelled_node(small: Subject, start_cluster: StartCluster) -> None
     assert ("dedicated-nodes", "mysqld-server") in seen
 
 
-def test_an_unknown_field_is_not_swallowed(small: Subject, start_cluster: StartCluster) -> None:
+def test_an_unknown_field_is_not_swallowed(small: ProvedStack, start_cluster: StartCluster) -> None:
     def misspell(item: changes.Object) -> None:
         item["spec"]["minAvailabel"] = 2
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from proof import proof_file as documents
 from proof import report
-from proof.prove import TRIALS, Subject, prove
+from proof.prove import TRIALS, ProvedStack, prove
 
 
-def test_architecture_100_holds(small: Subject, binaries: Path) -> None:
+def test_architecture_100_holds(small: ProvedStack, binaries: Path) -> None:
     proof = prove(small, binaries, lambda _said: None)
     assert [str(finding) for finding in proof.findings] == []
     seen = json.loads(documents.to_json(documents.document(proof, "v1.37.2")))

@@ -9,13 +9,13 @@ from typing import Any
 from proof import proof_file as documents
 from proof import report
 from proof.checks import check_cluster
-from proof.prove import Proof, prove
+from proof.prove import StackProof, prove
 from proof.verify import verify
 from tests.proof.conftest import rendered_subject
 from tests.stacks import STACKS
 
 
-def proved(root: Path, name: str, binaries: Path) -> tuple[Proof, dict[str, Any]]:
+def proved(root: Path, name: str, binaries: Path) -> tuple[StackProof, dict[str, Any]]:
     with rendered_subject(root, STACKS[name]) as subject:
         proof = prove(subject, binaries, lambda _said: None, trials=("faults",))
     assert [str(finding) for finding in proof.findings] == []

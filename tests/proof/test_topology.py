@@ -11,7 +11,7 @@ import pytest
 
 from proof import proof_file as documents
 from proof.checks import check_cluster
-from proof.prove import Subject, prove
+from proof.prove import ProvedStack, prove
 from proof.verify import verify
 from tests.proof.conftest import rendered_subject
 from tests.stacks import ROOT, server, write
@@ -21,7 +21,7 @@ TOPOLOGY = Path("tests/data/topologies/stack/three-nodes.yaml")
 
 
 @pytest.fixture
-def subject(tmp_path: Path) -> Generator[Subject]:
+def subject(tmp_path: Path) -> Generator[ProvedStack]:
     """Three masters and the three nodes of a topology, rendered by the engine."""
     servers = [server("master[1-3]", ["master"], "10.20.0.1"), server("node[1-3]", [], "10.20.1.1")]
     config = {"profile": "lab", "architecture": "100", "topology": str(TOPOLOGY), "servers": servers}
@@ -31,7 +31,7 @@ def subject(tmp_path: Path) -> Generator[Subject]:
         yield made
 
 
-def test_a_topology_gives_counts_and_nodes(subject: Subject, binaries: Path) -> None:
+def test_a_topology_gives_counts_and_nodes(subject: ProvedStack, binaries: Path) -> None:
     proof = prove(subject, binaries, lambda _said: None, trials=("faults",))
     assert [str(finding) for finding in proof.findings] == []
     document = documents.document(proof, "")

@@ -12,7 +12,7 @@ from commands.command_line import main
 from console.errors import UserError
 from contract import ROW, SERVER
 from proof.cluster import from_api
-from proof.prove import Subject
+from proof.prove import ProvedStack
 from proof.simulation import SimulatedCluster
 from proof.verify import verify
 from tests.proof.conftest import StartCluster
@@ -29,7 +29,7 @@ def stray_member(simulated: SimulatedCluster, node: str) -> None:
     simulated.wait(lambda: any(each.ready for each in simulated.pods_on([node]) if each.name == "mysqld-by-hand"))
 
 
-def test_what_has_drifted_is_told(small: Subject, start_cluster: StartCluster) -> None:
+def test_what_has_drifted_is_told(small: ProvedStack, start_cluster: StartCluster) -> None:
     with start_cluster(small.rendered) as simulated:
         api = Api(read_kubeconfig(simulated.plane.kubeconfig))
         assert verify(simulated.state, from_api(api)) == []

@@ -11,7 +11,7 @@ from typing import cast
 import pytest
 
 from trials.services import run as services
-from trials.services.galera import Cluster, contradictions
+from trials.services.galera import GaleraCluster, contradictions
 from trials.services.lab import Broken, Unavailable
 from trials.trial_report import Proof, document, in_turn
 
@@ -94,7 +94,7 @@ SAID = {0: "ok", 1: "no", 2: "unknown", 3: "ok"}
 def test_the_checker_finds_lost_rejected_and_different_transfers(
     held: dict[str, set[int]], total: int, lost: int, wrong: str
 ) -> None:
-    found, texts = contradictions(cast("Cluster", Members(held, total)), SAID)
+    found, texts = contradictions(cast("GaleraCluster", Members(held, total)), SAID)
     assert found == lost
     assert ("; ".join(texts).startswith(wrong)) if wrong else not texts
 

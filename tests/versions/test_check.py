@@ -86,10 +86,10 @@ def test_the_page_is_up_to_date() -> None:
 
 def test_a_version_is_reported_when_its_support_has_ended_or_it_is_older_than_a_year() -> None:
     given = {"name": "a", "version": "1.2", "released": date(2025, 1, 1), "source": "https://example.org"}
-    pin = support.Component.model_validate(given)
+    pin = support.SupportedComponent.model_validate(given)
     assert pin.trouble(date(2026, 1, 1)) == ""
     assert pin.trouble(date(2026, 1, 2)) == "released on 2025-01-01, more than a year ago"
-    series = support.Component.model_validate(given | {"series": True, "ends": date(2027, 1, 1)})
+    series = support.SupportedComponent.model_validate(given | {"series": True, "ends": date(2027, 1, 1)})
     assert series.trouble(date(2027, 1, 1)) == ""
     assert series.trouble(date(2027, 1, 2)) == "support ended on 2027-01-01"
 

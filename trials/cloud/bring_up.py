@@ -32,7 +32,7 @@ from trials.cloud import (
     power,
     ssh_access,
 )
-from trials.cloud.lab_machines import DIRECTORY, Lab, Machine
+from trials.cloud.lab_machines import DIRECTORY, Lab, LabMachine
 
 CONTEXT = "quorate-lab"
 _RECORD = DIRECTORY / "lab.json"
@@ -42,7 +42,7 @@ _RECORD = DIRECTORY / "lab.json"
 class Software:
     """Directories of what the machines run, all from the user's cache."""
 
-    kubernetes: control_images.Sources
+    kubernetes: control_images.ImageSources
     machine: Path
     """Debian root of the machines."""
     archives: Sequence[Path]
@@ -73,7 +73,7 @@ def bring_up(lab: Lab, archives: Sequence[Path], reporter: Reporter) -> dict[str
     """
     _require_same_stack(lab)
     software = Software(
-        kubernetes=control_images.Sources(
+        kubernetes=control_images.ImageSources(
             control=cluster_programs.ensure(reporter),
             node=cluster_programs.ensure(reporter, cluster_programs.NODE),
             network=debian_root.ensure(reporter, debian_root.NETWORK_IMAGES),
@@ -172,14 +172,14 @@ def _start(lab: Lab, software: Software, store: Path, say: Callable[[str], None]
     power.switch_on(lab.machines, say)
 
 
-def replace_disk(lab: Lab, machine: Machine) -> None:
+def replace_disk(lab: Lab, machine: LabMachine) -> None:
     """Gives a machine without power an empty disk with a new host key, as a repaired server has."""
     _, programs = power.remembered()
     shutil.rmtree(machine.directory)
     _install(lab, machine, programs["store"], control_images.names(programs["control"])["pause"])
 
 
-def _install(lab: Lab, machine: Machine, store: Path, pause: str) -> None:
+def _install(lab: Lab, machine: LabMachine, store: Path, pause: str) -> None:
     """Makes a machine's disk before its first start. A machine that was stopped keeps its own."""
     if _installed(machine).exists():
         return
@@ -192,7 +192,7 @@ def _install(lab: Lab, machine: Machine, store: Path, pause: str) -> None:
     _installed(machine).touch()
 
 
-def _installed(machine: Machine) -> Path:
+def _installed(machine: LabMachine) -> Path:
     """Returns the file that marks a machine's disk as complete."""
     return machine.directory / "installed"
 

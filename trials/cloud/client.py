@@ -18,7 +18,7 @@ from contract import DNS_SERVICE, NODE_DNS
 from files import atomic
 from toolchain import debian_root
 from trials.cloud import ingress_controller, masters, network
-from trials.cloud.lab_machines import Lab, Machine
+from trials.cloud.lab_machines import Lab, LabMachine
 
 NAMESPACE = "openstack"
 SETTINGS = "clouds.yaml"
@@ -31,7 +31,7 @@ PROGRAM = Path(__file__).parents[1] / "services" / "openstack_client.py"
 _SECRET, _PASSWORD = "keystone-bootstrap-secrets", "OS_BOOTSTRAP_PASSWORD"
 
 
-def connect(lab: Lab, through: Machine) -> None:
+def connect(lab: Lab, through: LabMachine) -> None:
     """Makes Services reachable from the switch, through the kube-proxy of one machine, and their names resolvable.
 
     Clients resolve names as pods of this machine do.
@@ -42,7 +42,7 @@ def connect(lab: Lab, through: Machine) -> None:
     network.set_resolver(*servers, "search cluster.local", "options ndots:5")
 
 
-def set_up(lab: Lab, through: Machine, directory: Path, reporter: Reporter) -> dict[str, str]:
+def set_up(lab: Lab, through: LabMachine, directory: Path, reporter: Reporter) -> dict[str, str]:
     """Makes the services reachable by their public names, and writes clouds.yaml and the certificate to `directory`.
 
     Returns the public URL of each Service that has one. Repeating this changes nothing. Raises UserError if a part of

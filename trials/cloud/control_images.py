@@ -16,7 +16,7 @@ from typing import Any
 from console.programs import run
 from toolchain.cluster_programs import kubernetes_version
 from trials.cloud.images import archive
-from trials.cloud.images.archive import Image, Layer
+from trials.cloud.images.archive import Image, ImageLayer
 
 _PATH = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _CONTROL = ("kube-apiserver", "kube-controller-manager", "kube-scheduler")
@@ -29,7 +29,7 @@ exec /usr/sbin/nginx -c "$2" -g "load_module /usr/lib/nginx/modules/ngx_stream_m
 
 
 @dataclass(frozen=True)
-class Sources:
+class ImageSources:
     """Directories that the images are made from."""
 
     control: Path
@@ -47,7 +47,7 @@ def names(control: Path) -> dict[str, str]:
     return {name.rpartition(":")[0].rpartition("/")[2]: name for name in found}
 
 
-def write(path: Path, sources: Sources, nginx: str) -> None:
+def write(path: Path, sources: ImageSources, nginx: str) -> None:
     """Writes the archive. `nginx`: name of the proxy's image in the rendered static pod."""
     named = names(sources.control)
     with tempfile.TemporaryDirectory(prefix="images-", dir=path.parent) as scratch:
@@ -68,11 +68,11 @@ def write(path: Path, sources: Sources, nginx: str) -> None:
         archive.write(path, images)
 
 
-def _image(name: str, settings: Mapping[str, Any], *layers: Layer) -> Image:
+def _image(name: str, settings: Mapping[str, Any], *layers: ImageLayer) -> Image:
     return Image(name, layers, {"WorkingDir": "/", **settings})
 
 
-def _program(work: Path, program: Path, directory: str) -> Layer:
+def _program(work: Path, program: Path, directory: str) -> ImageLayer:
     tree = work / f"{program.name}.tree"
     _write(tree, _ACCOUNTS)
     target = tree / directory / program.name
@@ -81,7 +81,7 @@ def _program(work: Path, program: Path, directory: str) -> Layer:
     return _layer(work / f"{program.name}.layer", tree)
 
 
-def _texts(work: Path, name: str, texts: Mapping[str, str]) -> Layer:
+def _texts(work: Path, name: str, texts: Mapping[str, str]) -> ImageLayer:
     _write(work / f"{name}.tree", texts)
     return _layer(work / f"{name}.layer", work / f"{name}.tree")
 
@@ -94,5 +94,5 @@ def _write(tree: Path, texts: Mapping[str, str]) -> None:
         target.chmod(0o755 if text.startswith("#!") else 0o644)
 
 
-def _layer(path: Path, tree: Path) -> Layer:
-    return Layer(path=path, **archive.pack(tree, path))  # pyright: ignore[reportArgumentType]
+def _layer(path: Path, tree: Path) -> ImageLayer:
+    return ImageLayer(path=path, **archive.pack(tree, path))  # pyright: ignore[reportArgumentType]

@@ -14,7 +14,7 @@ from cluster.objects import listed, name, text
 from console.errors import UserError
 from console.programs import run
 from trials.cloud import masters, nspawn
-from trials.cloud.lab_machines import DIRECTORY, Lab, Machine
+from trials.cloud.lab_machines import DIRECTORY, Lab, LabMachine
 
 SIZE = 16 * 2**30
 """Bytes of a disk; its file is sparse. Project figure: three copies of a small image and a few volumes."""
@@ -25,7 +25,7 @@ PAUSE = 5.0
 _DIRECTORY = DIRECTORY / "disks"
 
 
-def attach(machine: Machine) -> None:
+def attach(machine: LabMachine) -> None:
     """Makes a machine's disk a device of the machine. The file, and so its data, outlives the machine's restart."""
     _DIRECTORY.mkdir(exist_ok=True)
     file = _DIRECTORY / machine.name

@@ -24,7 +24,7 @@ MOST_MACHINES = 40
 
 
 @dataclass(frozen=True)
-class Machine:
+class LabMachine:
     """A physical server or a virtual machine of the stack."""
 
     name: str
@@ -56,7 +56,7 @@ class Lab:
     """A stack's machines and their networks."""
 
     stack: str
-    machines: tuple[Machine, ...]
+    machines: tuple[LabMachine, ...]
     management: IPv4Network
     gateway: IPv4Address
     """Address of the switch, and the machines' default route."""
@@ -64,34 +64,34 @@ class Lab:
     """The cluster's network of Services."""
 
     @cached_property
-    def servers(self) -> dict[str, tuple[Machine, ...]]:
+    def servers(self) -> dict[str, tuple[LabMachine, ...]]:
         """The machines of each physical server, by its name."""
-        found: dict[str, list[Machine]] = {}
+        found: dict[str, list[LabMachine]] = {}
         for machine in self.machines:
             found.setdefault(machine.server, []).append(machine)
         return {server: tuple(machines) for server, machines in found.items()}
 
     @cached_property
-    def masters(self) -> tuple[Machine, ...]:
+    def masters(self) -> tuple[LabMachine, ...]:
         """The Kubernetes masters, in the plan's order: the first initialises the cluster."""
         return tuple(machine for machine in self.machines if machine.is_master)
 
     @cached_property
-    def members(self) -> tuple[Machine, ...]:
+    def members(self) -> tuple[LabMachine, ...]:
         """The machines with a member of etcd."""
         return tuple(machine for machine in self.machines if machine.has_member)
 
     @cached_property
-    def nodes(self) -> tuple[Machine, ...]:
+    def nodes(self) -> tuple[LabMachine, ...]:
         """The Kubernetes nodes."""
         return tuple(machine for machine in self.machines if machine.is_node)
 
     @cached_property
-    def workers(self) -> tuple[Machine, ...]:
+    def workers(self) -> tuple[LabMachine, ...]:
         """All nodes that are not masters."""
         return tuple(machine for machine in self.nodes if not machine.is_master)
 
-    def machine(self, name: str) -> Machine:
+    def machine(self, name: str) -> LabMachine:
         """Returns a machine by name. Raises UserError if there is none."""
         for machine in self.machines:
             if machine.name == name:
@@ -115,7 +115,7 @@ def lab_of(stack: str, plan: Plan, tree: Path) -> Lab:
         raise UserError(f"{management} has no address left for the lab's switch; use a larger network.")
     shares = plan.settings.networks.pods.subnets(new_prefix=POD_PREFIX)
     machines = tuple(
-        Machine(
+        LabMachine(
             name=node.name,
             server=node.server,
             address=IPv4Address(node.address),

@@ -13,13 +13,13 @@ import yaml
 from cluster.objects import Object, listed, texts
 from console.errors import UserError
 from trials.cloud import nspawn
-from trials.cloud.lab_machines import Lab, Machine
+from trials.cloud.lab_machines import Lab, LabMachine
 
 ETCD_PKI = "/etc/etcd/pki"
 ADMIN = "/etc/kubernetes/admin.conf"
 
 
-def kubeconfig(lab: Lab, context: str, masters: Sequence[Machine] = ()) -> str:
+def kubeconfig(lab: Lab, context: str, masters: Sequence[LabMachine] = ()) -> str:
     """Returns an administrator's kubeconfig whose server is the first master that runs, by default of all."""
     for master in masters or lab.masters:
         if nspawn.is_running(master) and _exists(master, ADMIN):
@@ -54,18 +54,18 @@ def secret(lab: Lab, name: str, namespace: str) -> dict[str, str]:
     return {key: base64.b64decode(text).decode() for key, text in texts(json.loads(done.stdout), "data").items()}
 
 
-def healthy_members(lab: Lab) -> list[Machine]:
+def healthy_members(lab: Lab) -> list[LabMachine]:
     """Returns the machines whose member of etcd answers."""
     return [machine for machine in lab.members if nspawn.is_running(machine) and _is_healthy(machine)]
 
 
-def _is_healthy(machine: Machine) -> bool:
+def _is_healthy(machine: LabMachine) -> bool:
     flags = [f"--cacert={ETCD_PKI}/ca.crt", f"--cert={ETCD_PKI}/server.crt", f"--key={ETCD_PKI}/server.key"]
     endpoint = f"--endpoints=https://{machine.address}:2379"
     return nspawn.run_in(machine, ["etcdctl", *flags, endpoint, "endpoint", "health"]).returncode == 0
 
 
-def output(machine: Machine, command: Sequence[str]) -> str:
+def output(machine: LabMachine, command: Sequence[str]) -> str:
     """Returns a command's output. Raises UserError if it fails."""
     done = nspawn.run_in(machine, command)
     if done.returncode:
@@ -73,5 +73,5 @@ def output(machine: Machine, command: Sequence[str]) -> str:
     return done.stdout
 
 
-def _exists(machine: Machine, path: str) -> bool:
+def _exists(machine: LabMachine, path: str) -> bool:
     return nspawn.run_in(machine, ["test", "-f", path]).returncode == 0

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from console.programs import run
 from toolchain.process_identity import program_name
-from trials.cloud.lab_machines import Lab, Machine
+from trials.cloud.lab_machines import Lab, LabMachine
 
 PREFIX = "quorate-"
 SWITCH = f"{PREFIX}switch"
@@ -31,7 +31,7 @@ _UPLINK = "uplink"
 """A server's cable to the switch, inside of the server's namespace."""
 
 
-def namespace(machine: Machine) -> str:
+def namespace(machine: LabMachine) -> str:
     """Returns the name of a machine's network namespace."""
     return f"{PREFIX}{machine.name}"
 
@@ -66,13 +66,13 @@ def set_power(server: str, *, on: bool) -> None:
     _ip(_of_server(server), [f"link set {_UPLINK} {'up' if on else 'down'}"])
 
 
-def set_connected(lab: Lab, machine: Machine, *, on: bool) -> None:
+def set_connected(lab: Lab, machine: LabMachine, *, on: bool) -> None:
     """Connects one machine to its server's bridge, or cuts it off; the server's other machines stay connected."""
     port = lab.servers[machine.server].index(machine) + 1
     _ip(_of_server(machine.server), [f"link set {_port(port)} {'up' if on else 'down'}"])
 
 
-def route_through(network: IPv4Network, machine: Machine) -> None:
+def route_through(network: IPv4Network, machine: LabMachine) -> None:
     """Routes a network through a machine. Its kube-proxy forwards packets for the addresses of Services."""
     _ip(SWITCH, [f"route replace {network} via {machine.address}"])
 
@@ -131,7 +131,7 @@ def _add(name: str, lines: Iterable[str]) -> None:
     run(["ip", "netns", "exec", name, "sysctl", "-qw", "net.ipv4.ip_forward=1"])
 
 
-def _add_machine(lab: Lab, machine: Machine, port: int) -> None:
+def _add_machine(lab: Lab, machine: LabMachine, port: int) -> None:
     name, bridge = namespace(machine), _of_server(machine.server)
     run(["ip", "netns", "add", name])
     _ip(bridge, [f"link add {_port(port)} type veth peer name eth0 netns {name}"])

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from trials.cloud.lab_machines import Lab, Machine
+from trials.cloud.lab_machines import Lab, LabMachine
 
 PROGRAMS = "/opt/quorate"
 UNITS = "etc/systemd/system"
@@ -116,7 +116,7 @@ evictionHard: {{memory.available: {EVICTION}Mi, nodefs.available: 1%, imagefs.av
 """
 
 
-def write(lab: Lab, machine: Machine, pause: str) -> None:
+def write(lab: Lab, machine: LabMachine, pause: str) -> None:
     """Writes a machine's files into its upper directory, before its first start. `pause`: the sandbox image."""
     files = {
         "etc/hostname": f"{machine.name}\n",
@@ -154,7 +154,7 @@ def _hosts(lab: Lab) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _pod_network(machine: Machine) -> dict[str, object]:
+def _pod_network(machine: LabMachine) -> dict[str, object]:
     return {
         "cniVersion": "1.0.0",
         "name": "quorate",

@@ -14,7 +14,7 @@ from pathlib import Path
 from console.errors import UserError
 from toolchain.process_identity import identify, program_name, read_identity
 from trials.cloud import cgroups, network
-from trials.cloud.lab_machines import Machine
+from trials.cloud.lab_machines import LabMachine
 
 START = Path(__file__).parent / "start_machine.sh"
 BOOT = 300.0
@@ -32,13 +32,13 @@ PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _PARTS = ("upper", "work", "root", "containerd", "kubelet", "data", "logs")
 
 
-def prepare(machine: Machine) -> None:
+def prepare(machine: LabMachine) -> None:
     """Creates the directories of a machine."""
     for part in _PARTS:
         (machine.directory / part).mkdir(parents=True, exist_ok=True)
 
 
-def start(machine: Machine, root: Path, programs: Mapping[str, Path]) -> None:
+def start(machine: LabMachine, root: Path, programs: Mapping[str, Path]) -> None:
     """Starts a machine on the Debian root `root`, with directories of programs by their name below /opt/quorate."""
     if is_running(machine):
         return
@@ -59,7 +59,7 @@ def start(machine: Machine, root: Path, programs: Mapping[str, Path]) -> None:
     record_supervisor(machine.directory, child.pid)
 
 
-def await_init(machine: Machine) -> None:
+def await_init(machine: LabMachine) -> None:
     """Waits until a machine's init is systemd. Raises UserError if the machine ends or takes too long."""
 
     def is_systemd() -> bool:
@@ -69,7 +69,7 @@ def await_init(machine: Machine) -> None:
     _wait(machine, is_systemd)
 
 
-def await_boot(machine: Machine) -> None:
+def await_boot(machine: LabMachine) -> None:
     """Waits until systemd has started the machine's units. Raises UserError if it ends or takes too long."""
 
     def has_booted() -> bool:
@@ -79,7 +79,7 @@ def await_boot(machine: Machine) -> None:
     _wait(machine, lambda: is_running(machine) and has_booted())
 
 
-def _wait(machine: Machine, condition: Callable[[], bool]) -> None:
+def _wait(machine: LabMachine, condition: Callable[[], bool]) -> None:
     end = time.monotonic() + BOOT
     while time.monotonic() < end:
         if condition():
@@ -90,19 +90,19 @@ def _wait(machine: Machine, condition: Callable[[], bool]) -> None:
     raise UserError(f"{machine.name} has not started within {BOOT:.0f} s: {console(machine)}")
 
 
-def console(machine: Machine) -> str:
+def console(machine: LabMachine) -> str:
     """Returns the last lines of a machine's console."""
     path = machine.directory / "console.log"
     lines = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else []
     return " | ".join(lines[-5:]) or "its console is empty"
 
 
-def is_running(machine: Machine) -> bool:
+def is_running(machine: LabMachine) -> bool:
     """Whether the machine's init runs."""
     return leader(machine) is not None
 
 
-def leader(machine: Machine) -> int | None:
+def leader(machine: LabMachine) -> int | None:
     """Returns the process ID of a machine's init on the host; None if it does not run."""
     return _leader(machine.directory)
 
@@ -119,7 +119,7 @@ def _leader(directory: Path) -> int | None:
 
 
 def run_in(
-    machine: Machine,
+    machine: LabMachine,
     command: Sequence[str],
     *,
     environment: Mapping[str, str] | None = None,
@@ -133,7 +133,7 @@ def run_in(
     return _enter(machine, command, environment or {}, timeout, stdin)
 
 
-def push(machine: Machine, source: Path, target: str) -> None:
+def push(machine: LabMachine, source: Path, target: str) -> None:
     """Replaces a directory of a running machine by a copy of a directory of the host."""
     pid = leader(machine)
     if pid is None:
@@ -173,7 +173,7 @@ def _kill(pid: int) -> None:
 
 
 def _enter(
-    machine: Machine, command: Sequence[str], environment: Mapping[str, str], timeout: float, stdin: str | None
+    machine: LabMachine, command: Sequence[str], environment: Mapping[str, str], timeout: float, stdin: str | None
 ) -> subprocess.CompletedProcess[str]:
     pid = leader(machine)
     if pid is None:

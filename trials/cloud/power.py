@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from trials.cloud import cgroups, disks, network, nspawn
-from trials.cloud.lab_machines import DIRECTORY, Lab, Machine
+from trials.cloud.lab_machines import DIRECTORY, Lab, LabMachine
 
 _RECORD = DIRECTORY / "software.json"
 
@@ -25,13 +25,13 @@ def remembered() -> tuple[Path, dict[str, Path]]:
     return Path(record["root"]), {name: Path(path) for name, path in record["programs"].items()}
 
 
-def switch_on(machines: Sequence[Machine], say: Callable[[str], None]) -> None:
+def switch_on(machines: Sequence[LabMachine], say: Callable[[str], None]) -> None:
     """Starts the machines that do not run, and waits until all have booted and have their disks."""
     root, programs = remembered()
     for machine in machines:
         nspawn.start(machine, root, programs)
 
-    def finish(machine: Machine) -> None:
+    def finish(machine: LabMachine) -> None:
         nspawn.await_init(machine)
         cgroups.divide_processors(machine.name, machine.cores)
         nspawn.await_boot(machine)
@@ -59,5 +59,5 @@ def restore(lab: Lab, servers: Sequence[str], say: Callable[[str], None]) -> Non
     switch_on(_machines(lab, servers), say)
 
 
-def _machines(lab: Lab, servers: Sequence[str]) -> list[Machine]:
+def _machines(lab: Lab, servers: Sequence[str]) -> list[LabMachine]:
     return [machine for server in servers for machine in lab.servers[server]]

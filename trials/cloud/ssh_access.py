@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from console.errors import UserError
 from files import atomic
-from trials.cloud.lab_machines import DIRECTORY, Machine
+from trials.cloud.lab_machines import DIRECTORY, LabMachine
 
 PROGRAMS = ("ssh", "ssh-add", "ssh-agent")
 _HOST_KEY = "etc/ssh/ssh_host_ed25519_key"
@@ -21,7 +21,7 @@ _LAB_KEY = DIRECTORY / "ssh-key"
 _SOCKET = DIRECTORY / "ssh-agent"
 
 
-def authorize(machine: Machine) -> None:
+def authorize(machine: LabMachine) -> None:
     """Writes a machine's host key and root's authorized key, before the machine's first start."""
     upper = machine.directory / "upper"
     (upper / "etc/ssh").mkdir(parents=True, exist_ok=True)
@@ -34,7 +34,7 @@ def authorize(machine: Machine) -> None:
     atomic.create(home / ".ssh/authorized_keys", _public(_LAB_KEY), 0o600)
 
 
-def host_key(machine: Machine) -> str:
+def host_key(machine: LabMachine) -> str:
     """Returns a machine's public host key, as the stack file has it."""
     return _public(machine.directory / "upper" / _HOST_KEY).strip()
 

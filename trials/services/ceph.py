@@ -15,8 +15,8 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from trials.services.containers import Container
-from trials.services.lab import Broken, Lab, Machine, require, until
+from trials.services.containers import TriedContainer
+from trials.services.lab import Broken, ServiceLab, ServiceMachine, require, until
 from trials.trial_report import Proof, in_turn
 
 DOMAIN = "openstack.svc"
@@ -47,10 +47,10 @@ _NO_DISKS_OF_LVM = "#!/bin/sh\n"
 """Script that replaces ceph-volume, because files need no activation."""
 
 
-class Cluster:
+class CephCluster:
     """A Ceph cluster in the lab: three monitors with managers, three OSDs, and a client with Glance's account."""
 
-    def __init__(self, lab: Lab, containers: Mapping[str, Container]) -> None:
+    def __init__(self, lab: ServiceLab, containers: Mapping[str, TriedContainer]) -> None:
         self.lab, self._containers = lab, containers
         self.monitors = {name: lab.add(name) for name in MONITORS}
         self.storage = {name: lab.add(name) for name in STORAGE}
@@ -66,7 +66,7 @@ class Cluster:
         self._place(self.client, "glance-api/glance-api")
         self._place(self.gateway, "radosgw/radosgw", "/radosgw.sh")
 
-    def _place(self, machine: Machine, name: str, script: str = "") -> Container:
+    def _place(self, machine: ServiceMachine, name: str, script: str = "") -> TriedContainer:
         """Writes a container's files into a machine, with the addresses of the lab. Returns the container."""
         container = self._containers[name]
         addresses = ",".join(monitor.address for monitor in self.monitors.values())
@@ -165,7 +165,7 @@ class Cluster:
         return self.client.run(command, check=False, seconds=90) == f"object {number}\n"
 
 
-def _succeeds(machine: Machine, command: Sequence[str]) -> bool:
+def _succeeds(machine: ServiceMachine, command: Sequence[str]) -> bool:
     try:
         machine.run(["timeout", "15", *command])
     except subprocess.CalledProcessError:
@@ -173,7 +173,7 @@ def _succeeds(machine: Machine, command: Sequence[str]) -> bool:
     return True
 
 
-def begin(cluster: Cluster) -> list[str]:
+def begin(cluster: CephCluster) -> list[str]:
     """Starts a new Ceph cluster, prepares its disks, and runs the jobs of its clients twice.
 
     Returns notes for the report.
@@ -202,10 +202,10 @@ def begin(cluster: Cluster) -> list[str]:
     ]
 
 
-Failure = Callable[[Cluster], list[str]]
+Failure = Callable[[CephCluster], list[str]]
 
 
-def monitor_killed(cluster: Cluster) -> list[str]:
+def monitor_killed(cluster: CephCluster) -> list[str]:
     """kill -9 of one of three monitors, the leader."""
     cluster.kill("ceph-mon-0")
     seconds = until("quorum of two", lambda: cluster.quorum("ceph-mon-1") == ["ceph-mon-1", "ceph-mon-2"], START, 1)
@@ -217,7 +217,7 @@ def monitor_killed(cluster: Cluster) -> list[str]:
     ]
 
 
-def monitor_cut_off(cluster: Cluster) -> list[str]:
+def monitor_cut_off(cluster: CephCluster) -> list[str]:
     """One of three monitors is cut off."""
     cluster.lab.isolate("ceph-mon-2")
     seconds = until("the minority is not ready", lambda: not cluster.ready("ceph-mon-2"), START, 1)
@@ -229,7 +229,7 @@ def monitor_cut_off(cluster: Cluster) -> list[str]:
     ]
 
 
-def storage_killed(cluster: Cluster) -> list[str]:
+def storage_killed(cluster: CephCluster) -> list[str]:
     """kill -9 of one of three storage nodes."""
     cluster.kill("storage-1")
     silence = cluster.more()
@@ -237,14 +237,14 @@ def storage_killed(cluster: Cluster) -> list[str]:
     return [f"writes went on after {silence:.1f} s", f"all were ready after {cluster.wait_ready():.0f} s"]
 
 
-def power_cut(cluster: Cluster) -> list[str]:
+def power_cut(cluster: CephCluster) -> list[str]:
     """Monitors and storage nodes are all killed at the same moment."""
     cluster.kill(*MONITORS, *STORAGE)
     cluster.start(*MONITORS, *STORAGE)
     return [f"all were ready after {cluster.wait_ready():.0f} s"]
 
 
-def lost_disks(cluster: Cluster) -> list[str]:
+def lost_disks(cluster: CephCluster) -> list[str]:
     """Two of three monitors return without their data: they join the one that is left."""
     lost = MONITORS[1:]
     cluster.kill(*lost)
@@ -257,7 +257,7 @@ def lost_disks(cluster: Cluster) -> list[str]:
 FAILURES: tuple[Failure, ...] = (monitor_killed, monitor_cut_off, storage_killed, power_cut, lost_disks)
 
 
-def trial(name: str, cluster: Cluster, failure: Failure) -> Proof:
+def trial(name: str, cluster: CephCluster, failure: Failure) -> Proof:
     """Makes the Ceph cluster fail under load, and reads every acknowledged object afterwards. Returns the result."""
     started = time.monotonic()
     cluster.load()
@@ -275,12 +275,12 @@ def trial(name: str, cluster: Cluster, failure: Failure) -> Proof:
     return Proof(name, len(said), len(acknowledged), lost, seconds, tuple(notes), problem)
 
 
-def prove(root: Path, containers: Mapping[str, Container], failures: Sequence[Failure] = FAILURES) -> list[Proof]:
+def prove(root: Path, containers: Mapping[str, TriedContainer], failures: Sequence[Failure] = FAILURES) -> list[Proof]:
     """Runs the failures on one Ceph cluster, until the cluster does not survive one. Returns the results.
 
     Raises Unavailable if this machine cannot run the lab.
     """
-    with Lab(root) as lab:
-        cluster = Cluster(lab, containers)
+    with ServiceLab(root) as lab:
+        cluster = CephCluster(lab, containers)
         notes = begin(cluster)
         return in_turn("Ceph", failures, lambda name, failure: trial(name, cluster, failure), notes)

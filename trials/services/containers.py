@@ -19,7 +19,7 @@ _CONFIG = "/var/lib/kolla/config_files/config.json"
 
 
 @dataclass(frozen=True)
-class File:
+class ContainerFile:
     """A file of a container, with owner and mode, as Kolla's start script copies it."""
 
     text: str
@@ -28,14 +28,14 @@ class File:
 
 
 @dataclass(frozen=True)
-class Container:
+class TriedContainer:
     """A container as it is after Kolla's start script has copied its files, or as it is mounted without this script."""
 
     workload: str
     name: str
     command: str
     """The command that Kolla's start script runs; without this script, a shell script."""
-    files: Mapping[str, File]
+    files: Mapping[str, ContainerFile]
     """Files of the container by path."""
     directories: Mapping[str, str]
     """Owner of each directory that the start script gives to a user, by path."""
@@ -50,7 +50,7 @@ class Container:
         return self.files[path].text
 
 
-def read(documents: Iterable[Mapping[str, Any]]) -> dict[str, Container]:
+def read(documents: Iterable[Mapping[str, Any]]) -> dict[str, TriedContainer]:
     """Returns the containers of rendered objects, by workload/container.
 
     Raises KeyError if the ConfigMap or Secret of a volume is missing.
@@ -69,7 +69,9 @@ def _texts(document: Mapping[str, Any]) -> dict[str, str]:
     return encoded | dict(document.get("stringData", {}))
 
 
-def _containers(workload: Mapping[str, Any], contents: Mapping[tuple[str, str], dict[str, str]]) -> Iterator[Container]:
+def _containers(
+    workload: Mapping[str, Any], contents: Mapping[tuple[str, str], dict[str, str]]
+) -> Iterator[TriedContainer]:
     spec = workload["spec"]
     pod = (spec["jobTemplate"]["spec"] if workload["kind"] == "CronJob" else spec)["template"]["spec"]
     volumes = {volume["name"]: _volume(volume, contents) for volume in pod.get("volumes", ())}
@@ -80,16 +82,16 @@ def _containers(workload: Mapping[str, Any], contents: Mapping[tuple[str, str], 
         ready = container.get("readinessProbe", {}).get("exec", {}).get("command", ())
         if _CONFIG not in seen:
             if container.get("command") == _SHELL:
-                files = {path: File(text, "root", "0644") for path, text in seen.items()}
-                yield Container(name, container["name"], container["args"][0], files, {}, variables, ready)
+                files = {path: ContainerFile(text, "root", "0644") for path, text in seen.items()}
+                yield TriedContainer(name, container["name"], container["args"][0], files, {}, variables, ready)
             continue
         instructions = json.loads(seen[_CONFIG])
         entries = instructions["config_files"]
-        yield Container(
+        yield TriedContainer(
             workload=name,
             name=container["name"],
             command=instructions["command"],
-            files={each["dest"]: File(seen[each["source"]], each["owner"], each["perm"]) for each in entries},
+            files={each["dest"]: ContainerFile(seen[each["source"]], each["owner"], each["perm"]) for each in entries},
             directories={each["path"]: each["owner"].partition(":")[0] for each in instructions.get("permissions", ())},
             variables=variables,
             ready=ready,

@@ -13,8 +13,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from trials.services.containers import Container
-from trials.services.lab import Broken, Lab, Machine, place, require, until
+from trials.services.containers import TriedContainer
+from trials.services.lab import Broken, ServiceLab, ServiceMachine, place, require, until
 from trials.trial_report import Proof, in_turn
 
 ACCOUNTS = 20
@@ -35,12 +35,12 @@ GRANT ALL ON bank.* TO client@'%';
 """
 
 
-class Cluster:
+class GaleraCluster:
     """A Galera cluster in the lab: its members, each on a machine, and a client."""
 
-    def __init__(self, lab: Lab, container: Container, size: int = 3) -> None:
+    def __init__(self, lab: ServiceLab, container: TriedContainer, size: int = 3) -> None:
         self.lab, self.container, self.workload = lab, container, container.workload
-        self.members: dict[str, Machine] = {}
+        self.members: dict[str, ServiceMachine] = {}
         self.restarts = 0
         self.user, self.password, self.database = "client", secrets.token_urlsafe(12), "bank"
         self.environment: dict[str, str] = {}
@@ -50,7 +50,7 @@ class Cluster:
         self.client = lab.add(f"{self.workload}-client")
         self.name()
 
-    def add(self, number: int) -> Machine:
+    def add(self, number: int) -> ServiceMachine:
         """Adds the machine of a further member, as a StatefulSet with more replicas does. Does not start the member."""
         name = f"{self.workload}-{number}"
         machine = self.members[name] = self.lab.add(name)
@@ -123,7 +123,7 @@ class Cluster:
 class Load:
     """The write load: transfers that the client makes, with the outcome of each in `said` (ok, no or unknown)."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: GaleraCluster) -> None:
         self.cluster = cluster
         self.said: dict[int, str] = {}
         cluster.client.write("/load.py", _LOAD.read_text(encoding="utf-8"))
@@ -167,7 +167,7 @@ class Load:
         return run
 
 
-def contradictions(cluster: Cluster, said: Mapping[int, str]) -> tuple[int, list[str]]:
+def contradictions(cluster: GaleraCluster, said: Mapping[int, str]) -> tuple[int, list[str]]:
     """Compares the members' data with the outcomes of transfers, which are by number in `said`.
 
     Returns the number of acknowledged transfers that a member lacks, and texts about other errors.
@@ -193,10 +193,10 @@ def contradictions(cluster: Cluster, said: Mapping[int, str]) -> tuple[int, list
     return len(lost), wrong
 
 
-Failure = Callable[[Cluster, Load], list[str]]
+Failure = Callable[[GaleraCluster, Load], list[str]]
 
 
-def trial(name: str, cluster: Cluster, load: Load, failure: Failure) -> Proof:
+def trial(name: str, cluster: GaleraCluster, load: Load, failure: Failure) -> Proof:
     """Makes the cluster fail under load, and checks all transfers since the first failure. Returns the result."""
     started = time.monotonic()
     load.start()
@@ -218,7 +218,7 @@ def trial(name: str, cluster: Cluster, load: Load, failure: Failure) -> Proof:
     )  # fmt: skip
 
 
-def begin(cluster: Cluster) -> list[str]:
+def begin(cluster: GaleraCluster) -> list[str]:
     """Starts a new cluster, which exactly one member must bootstrap. Returns notes for the report."""
     cluster.start(*cluster.members)
     seconds = cluster.wait_ready(*cluster.members)
@@ -235,7 +235,7 @@ def begin(cluster: Cluster) -> list[str]:
     return [f"a new cluster of {len(cluster.members)} was ready after {seconds:.0f} s"]
 
 
-def one_killed(cluster: Cluster, load: Load) -> list[str]:
+def one_killed(cluster: GaleraCluster, load: Load) -> list[str]:
     """kill -9 of one member."""
     cluster.kill("mysqld-0")
     silence = load.more()
@@ -244,7 +244,7 @@ def one_killed(cluster: Cluster, load: Load) -> list[str]:
     return [f"transfers went on after {silence:.1f} s", f"the member was ready again {back:.0f} s after its start"]
 
 
-def minority(cluster: Cluster, load: Load) -> list[str]:
+def minority(cluster: GaleraCluster, load: Load) -> list[str]:
     """One of three members is cut off from the network: it rejects writes, and the others continue."""
     cluster.lab.isolate("mysqld-2")
     refused = until("the minority refuses writes", lambda: cluster.refuses_writes("mysqld-2"), 60)
@@ -259,7 +259,7 @@ def minority(cluster: Cluster, load: Load) -> list[str]:
     ]
 
 
-def full_stop(cluster: Cluster, load: Load) -> list[str]:
+def full_stop(cluster: GaleraCluster, load: Load) -> list[str]:
     """All members stop one after the other under load; the most advanced one, killed last, starts last."""
     *early, last = sorted(cluster.members)
     for name in early:
@@ -280,7 +280,7 @@ def full_stop(cluster: Cluster, load: Load) -> list[str]:
     return [f"{early[0]} said: {said}", f"all were ready {seconds:.0f} s after {last} was back"]
 
 
-def power_cut(cluster: Cluster, load: Load) -> list[str]:
+def power_cut(cluster: GaleraCluster, load: Load) -> list[str]:
     """All members are killed at the same moment."""
     load.more()
     cluster.kill(*cluster.members)
@@ -289,7 +289,7 @@ def power_cut(cluster: Cluster, load: Load) -> list[str]:
     return [f"all were ready {seconds:.0f} s after the power came back"]
 
 
-def donor_killed(cluster: Cluster, load: Load) -> list[str]:
+def donor_killed(cluster: GaleraCluster, load: Load) -> list[str]:
     """A member that lost its disk requests a full state transfer, and the donor is killed while it sends."""
     rows = ",".join(["(RANDOM_BYTES(1024))"] * 1000)
     for _ in range(15):
@@ -316,7 +316,7 @@ def donor_killed(cluster: Cluster, load: Load) -> list[str]:
     ]
 
 
-def three_to_five(cluster: Cluster, load: Load) -> list[str]:
+def three_to_five(cluster: GaleraCluster, load: Load) -> list[str]:
     """Two more members join; then all five are killed and start again."""
     for number in range(len(cluster.members), MOST):
         cluster.grow(number)
@@ -329,7 +329,7 @@ def three_to_five(cluster: Cluster, load: Load) -> list[str]:
     return [f"five were ready after {grown:.0f} s, and {seconds:.0f} s after a power cut of all five"]
 
 
-def stuck(cluster: Cluster, _load: Load) -> list[str]:
+def stuck(cluster: GaleraCluster, _load: Load) -> list[str]:
     """A member that no longer applies the writes of the others is not ready, and its liveness probe restarts it."""
     cluster.environment = {"GALERA_PATIENCE": "20"}
     cluster.stop("mysqld-2")
@@ -350,13 +350,13 @@ QUICK: tuple[Failure, ...] = (one_killed, minority, full_stop)
 HEAVY: tuple[Failure, ...] = (power_cut, donor_killed, stuck, three_to_five)
 
 
-def prove(root: Path, container: Container, failures: Sequence[Failure]) -> list[Proof]:
+def prove(root: Path, container: TriedContainer, failures: Sequence[Failure]) -> list[Proof]:
     """Runs the failures on one Galera cluster, until the cluster does not survive one. Returns the results.
 
     Raises Unavailable if this machine cannot run the lab.
     """
-    with Lab(root) as lab:
-        cluster = Cluster(lab, container)
+    with ServiceLab(root) as lab:
+        cluster = GaleraCluster(lab, container)
         load = Load(cluster)
         notes = begin(cluster)
         return in_turn("Galera", failures, lambda name, failure: trial(name, cluster, load, failure), notes)

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from trials.services import galera
-from trials.services.containers import Container
-from trials.services.galera import DOMAIN, SERVICE, START, Cluster, Load, begin, contradictions
-from trials.services.lab import Broken, Lab, Machine, place, require
+from trials.services.containers import TriedContainer
+from trials.services.galera import DOMAIN, SERVICE, START, GaleraCluster, Load, begin, contradictions
+from trials.services.lab import Broken, ServiceLab, ServiceMachine, place, require
 from trials.trial_report import Proof
 
 BACKUP, RESTORE = "mysqld-backup/mysqld-backup", "mysqld-restore/mysqld-restore"
@@ -22,13 +22,13 @@ DATA, BACKUPS = "/var/lib/mysql", "/var/lib/mysql-backup"
 _SIZE = "SHOW GLOBAL STATUS LIKE 'wsrep_cluster_size'"
 
 
-def prove(root: Path, containers: Mapping[str, Container]) -> list[Proof]:
+def prove(root: Path, containers: Mapping[str, TriedContainer]) -> list[Proof]:
     """Backs up a Galera cluster under load, destroys all data, and restores the backup. Returns the result.
 
     Raises Unavailable if this machine cannot run the lab.
     """
-    with Lab(root) as lab:
-        cluster = Cluster(lab, containers["mysqld/mariadb"])
+    with ServiceLab(root) as lab:
+        cluster = GaleraCluster(lab, containers["mysqld/mariadb"])
         load = Load(cluster)
         notes = begin(cluster)
         cluster.members[MEMBER].own(BACKUPS, "mysql")
@@ -50,7 +50,7 @@ def prove(root: Path, containers: Mapping[str, Container]) -> list[Proof]:
 
 
 def _back_up_and_destroy(
-    cluster: Cluster, load: Load, containers: Mapping[str, Container], notes: list[str]
+    cluster: GaleraCluster, load: Load, containers: Mapping[str, TriedContainer], notes: list[str]
 ) -> dict[int, str]:
     """Backs up under load, then drops all data. Returns the transfers that were acknowledged before the backup began.
 
@@ -76,7 +76,7 @@ def _back_up_and_destroy(
     return saved
 
 
-def _restore(cluster: Cluster, job: Container, notes: list[str]) -> None:
+def _restore(cluster: GaleraCluster, job: TriedContainer, notes: list[str]) -> None:
     """Restores the first backup, because the second one was taken after the data was destroyed."""
     machine = cluster.members[MEMBER]
     cluster.stop(*sorted(cluster.members))
@@ -102,7 +102,9 @@ def _restore(cluster: Cluster, job: Container, notes: list[str]) -> None:
     notes.append(f"{MEMBER} bootstrapped, and the others took its data over")
 
 
-def run_job(machine: Machine, job: Container, variables: Mapping[str, str] | None = None) -> tuple[int, str]:
+def run_job(
+    machine: ServiceMachine, job: TriedContainer, variables: Mapping[str, str] | None = None
+) -> tuple[int, str]:
     """Runs a backup or restoration job in a member's machine. Returns the job's exit code and log.
 
     As in the job's pod, the member's data is read-only for the backup.

@@ -19,7 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from trials.services.containers import Container
+from trials.services.containers import TriedContainer
 
 NETWORK = "10.199.0"
 """The first three parts of all addresses of machines, which exist only in the lab's network namespaces."""
@@ -42,10 +42,10 @@ def require(condition: bool, otherwise: str) -> None:
         raise Broken(otherwise)
 
 
-class Machine:
+class ServiceMachine:
     """A simulated machine of the lab: programs run in a writable copy of the Debian root, as in a container."""
 
-    def __init__(self, lab: Lab, name: str, number: int, programs: Path | None = None) -> None:
+    def __init__(self, lab: ServiceLab, name: str, number: int, programs: Path | None = None) -> None:
         self.lab, self.name, self.number, self.programs = lab, name, number, programs
         self.address = f"{NETWORK}.{number}"
         self.directory = lab.directory / name
@@ -229,14 +229,14 @@ install -d -o "$1" -g "$1" "/var/lib/$1"
         return [*variables, f"HOME=/var/lib/{user}", "setpriv", *ids]
 
 
-class Lab:
+class ServiceLab:
     """Simulated machines on one network, which end when the context ends. `root`: their Debian root."""
 
     def __init__(self, root: Path) -> None:
         check()
         self.root = root
         self.directory = Path(tempfile.mkdtemp(prefix="quorate-lab-"))
-        self.machines: dict[str, Machine] = {}
+        self.machines: dict[str, ServiceMachine] = {}
         self._names: dict[str, list[str]] = {}
         self._switch = _hold(["unshare", "--net", "sh", "-c", "echo held; exec sleep infinity"])
         for bridge in ("one", "other"):
@@ -255,13 +255,13 @@ class Lab:
         self._switch.wait()
         shutil.rmtree(self.directory, ignore_errors=True)
 
-    def add(self, name: str, programs: Path | None = None) -> Machine:
+    def add(self, name: str, programs: Path | None = None) -> ServiceMachine:
         """Adds a machine to the lab.
 
         `programs`: environment of an OpenStack release. A machine with these programs uses a copy of the host's root
         instead of the Debian root.
         """
-        machine = self.machines[name] = Machine(self, name, len(self.machines) + 1, programs)
+        machine = self.machines[name] = ServiceMachine(self, name, len(self.machines) + 1, programs)
         machine.write("/etc/resolv.conf", "")
         self._write_names(machine)
         if programs:
@@ -270,7 +270,7 @@ class Lab:
             machine.run(["chmod", "o+x", *map(str, programs.parents)])
         return machine
 
-    def connect(self, machine: Machine) -> None:
+    def connect(self, machine: ServiceMachine) -> None:
         """Connects a machine to the lab's bridge, and sets the machine's address."""
         port = f"port{machine.number}"
         self._net("link", "add", port, "type", "veth", "peer", "name", "eth0", "netns", str(machine.pid))
@@ -294,7 +294,7 @@ class Lab:
             lines.append(f"{address} {name}.{service}.{domain} {name}.{service} {name} {service}.{domain}")
         self._name({service: lines})
 
-    def name_services(self, domain: str, services: Mapping[str, Machine]) -> None:
+    def name_services(self, domain: str, services: Mapping[str, ServiceMachine]) -> None:
         """Writes the names of Services, each with one machine, to /etc/hosts of all machines."""
         self._name({service: [f"{machine.address} {service}.{domain}"] for service, machine in services.items()})
 
@@ -303,7 +303,7 @@ class Lab:
         for machine in self.machines.values():
             self._write_names(machine)
 
-    def _write_names(self, machine: Machine) -> None:
+    def _write_names(self, machine: ServiceMachine) -> None:
         lines = ["127.0.0.1 localhost", *(line for lines in self._names.values() for line in lines)]
         machine.write("/etc/hosts", "\n".join(lines) + "\n")
 
@@ -331,7 +331,7 @@ class Lab:
         _run(["nsenter", f"--target={self._switch.pid}", "--net", "ip", *words])
 
 
-def place(machine: Machine, container: Container, owner: str = "") -> list[str]:
+def place(machine: ServiceMachine, container: TriedContainer, owner: str = "") -> list[str]:
     """Copies a container's files into a machine, as Kolla's start script does. Returns the command to run.
 
     `owner`: the owner of all files, for a machine without the users of Kolla's images.

@@ -14,8 +14,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from trials.services import galera, rabbitmq
-from trials.services.containers import Container
-from trials.services.lab import Broken, Lab, Machine, place, require, until
+from trials.services.containers import TriedContainer
+from trials.services.lab import Broken, ServiceLab, ServiceMachine, place, require, until
 
 DOMAIN = "openstack.svc"
 CACHES = 3
@@ -62,14 +62,14 @@ OS_<SECTION>__<OPTION>."""
 _CLIENT = Path(__file__).with_name("openstack_client.py")
 
 
-class Cloud:
+class ServiceCloud:
     """An OpenStack cloud in the lab: Galera, RabbitMQ, memcached, a machine for each process, and a client."""
 
-    def __init__(self, lab: Lab, containers: Mapping[str, Container], release: Path) -> None:
+    def __init__(self, lab: ServiceLab, containers: Mapping[str, TriedContainer], release: Path) -> None:
         self.lab, self.release = lab, release
         self._containers = containers
-        self.database = galera.Cluster(lab, containers["mysqld/mariadb"])
-        self.queue = rabbitmq.Cluster(lab, containers["rabbitmq/rabbitmq"])
+        self.database = galera.GaleraCluster(lab, containers["mysqld/mariadb"])
+        self.queue = rabbitmq.RabbitmqCluster(lab, containers["rabbitmq/rabbitmq"])
         self.caches = [lab.add(f"memcached-{number}") for number in range(CACHES)]
         self.processes = {name: lab.add(name, release) for names in PROCESSES.values() for name in names}
         self.client = lab.add("openstack-client", release)
@@ -101,7 +101,7 @@ class Cloud:
             if container := self._containers.get(f"{project}-{job}/{project}-{job}"):
                 self._run(container)
 
-    def _run(self, job: Container) -> None:
+    def _run(self, job: TriedContainer) -> None:
         """Runs a job to its end, on a machine that only this job uses. Raises Broken if the job fails."""
         release = None if job.workload.endswith("-databases") else self.release
         machine = self.lab.machines.get(job.workload) or self.lab.add(job.workload, release)
@@ -122,7 +122,7 @@ class Cloud:
         machine.write("/start.sh", self._script(machine, mine), mode="0700")
         machine.start(["bash", "/start.sh"], "root")
 
-    def begin_cache(self, machine: Machine) -> None:
+    def begin_cache(self, machine: ServiceMachine) -> None:
         """Starts an instance of memcached on a machine, as the user of Debian's package."""
         machine.start(place(machine, self._containers["memcached/memcached"], owner="root"), "memcache")
 
@@ -184,7 +184,7 @@ class Cloud:
             found += [f"{name}: {line}" for line in lines if " ERROR " in line][-5:]
         return "\n".join(found)
 
-    def _script(self, machine: Machine, containers: list[Container]) -> str:
+    def _script(self, machine: ServiceMachine, containers: list[TriedContainer]) -> str:
         """Returns a script that starts all containers of a pod on a machine, and that ends when one of them ends."""
         lines: list[str] = []
         for container in containers:
@@ -198,7 +198,7 @@ class Cloud:
         return "\n".join([*lines, "wait -n"]) + "\n"
 
 
-def _known(value: str, machine: Machine) -> str:
+def _known(value: str, machine: ServiceMachine) -> str:
     return machine.address if value == "status.hostIP" else value
 
 

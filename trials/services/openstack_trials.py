@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trials.services import tempest
-from trials.services.containers import Container
-from trials.services.lab import Lab
-from trials.services.openstack_services import PROCESSES, Cloud
+from trials.services.containers import TriedContainer
+from trials.services.lab import ServiceLab
+from trials.services.openstack_services import PROCESSES, ServiceCloud
 from trials.trial_report import Proof
 
 
@@ -22,13 +22,13 @@ class Programs:
     release: Path
 
 
-def prove(programs: Programs, containers: Mapping[str, Container]) -> Iterator[Proof]:
+def prove(programs: Programs, containers: Mapping[str, TriedContainer]) -> Iterator[Proof]:
     """Starts OpenStack in the lab, uses it, and kills a member of each cluster under writes. Yields the results.
 
     Raises Unavailable if this machine cannot run the lab, and Broken if a service does not work.
     """
-    with Lab(programs.root) as lab:
-        cloud = Cloud(lab, containers, programs.release)
+    with ServiceLab(programs.root) as lab:
+        cloud = ServiceCloud(lab, containers, programs.release)
         started = time.monotonic()
         notes = cloud.start()
         for project in PROCESSES:  # a second run of a job must change nothing
@@ -42,7 +42,7 @@ def prove(programs: Programs, containers: Mapping[str, Container]) -> Iterator[P
         yield tempest.smoke(cloud)
 
 
-def _one_of_each_killed(cloud: Cloud) -> Proof:
+def _one_of_each_killed(cloud: ServiceCloud) -> Proof:
     started = time.monotonic()
     cloud.write()
     cloud.more()

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from trials.services.containers import Container
-from trials.services.lab import Broken, Lab, Machine, place, require, until
+from trials.services.containers import TriedContainer
+from trials.services.lab import Broken, ServiceLab, ServiceMachine, place, require, until
 from trials.trial_report import Proof, in_turn
 
 CONFIGURATION, SECRETS = "/etc/rabbitmq/rabbitmq.conf", "/etc/rabbitmq/conf.d/secrets.conf"
@@ -22,13 +22,13 @@ START = 300
 _LOAD = Path(__file__).with_name("rabbitmq_load.py")
 
 
-class Cluster:
+class RabbitmqCluster:
     """A RabbitMQ cluster in the lab: its members, and a client that publishes numbered messages to a quorum queue."""
 
-    def __init__(self, lab: Lab, container: Container, size: int = 3) -> None:
+    def __init__(self, lab: ServiceLab, container: TriedContainer, size: int = 3) -> None:
         self.lab = lab
         self.name = container.workload
-        self.members: dict[str, Machine] = {}
+        self.members: dict[str, ServiceMachine] = {}
         self.password = _option(container.text(SECRETS), "default_pass")
         self.user = _option(container.text(CONFIGURATION), "default_user")
         self.vhost = "/"
@@ -123,10 +123,10 @@ def _option(text: str, name: str) -> str:
     return next(value for option, _, value in pairs if option == name)
 
 
-Failure = Callable[[Cluster], list[str]]
+Failure = Callable[[RabbitmqCluster], list[str]]
 
 
-def trial(name: str, cluster: Cluster, failure: Failure) -> Proof:
+def trial(name: str, cluster: RabbitmqCluster, failure: Failure) -> Proof:
     """Makes the RabbitMQ cluster fail under load, and looks for every confirmed message afterwards.
 
     Returns the result.
@@ -154,7 +154,7 @@ def trial(name: str, cluster: Cluster, failure: Failure) -> Proof:
     )  # fmt: skip
 
 
-def begin(cluster: Cluster) -> list[str]:
+def begin(cluster: RabbitmqCluster) -> list[str]:
     """Starts a new cluster. All members must be in one cluster, and queues must be quorum queues by default.
 
     Returns notes for the report. Raises Broken otherwise.
@@ -173,7 +173,7 @@ def begin(cluster: Cluster) -> list[str]:
     return [f"one new cluster of {len(cluster.members)} was ready after {seconds:.0f} s"]
 
 
-def one_killed(cluster: Cluster) -> list[str]:
+def one_killed(cluster: RabbitmqCluster) -> list[str]:
     """kill -9 of one member."""
     cluster.kill("rabbitmq-0")
     silence = cluster.more()
@@ -182,7 +182,7 @@ def one_killed(cluster: Cluster) -> list[str]:
     return [f"confirmations went on after {silence:.1f} s", f"the member was ready {back:.0f} s after its start"]
 
 
-def minority(cluster: Cluster) -> list[str]:
+def minority(cluster: RabbitmqCluster) -> list[str]:
     """One of three members is cut off from the network: it pauses, and the others continue."""
     cluster.lab.isolate("rabbitmq-2")
     paused = until("the minority pauses", lambda: not cluster.ready("rabbitmq-2"), 120, 1)
@@ -195,7 +195,7 @@ def minority(cluster: Cluster) -> list[str]:
     ]
 
 
-def full_stop(cluster: Cluster) -> list[str]:
+def full_stop(cluster: RabbitmqCluster) -> list[str]:
     """All members stop one after the other; the one that stopped first, with the oldest state, starts first."""
     names = sorted(cluster.members)
     cluster.stop(*names)
@@ -206,7 +206,7 @@ def full_stop(cluster: Cluster) -> list[str]:
     return [f"all were ready {seconds:.0f} s after the last one started"]
 
 
-def power_cut(cluster: Cluster) -> list[str]:
+def power_cut(cluster: RabbitmqCluster) -> list[str]:
     """All members are killed at the same moment, and start before the cluster's DNS does."""
     cluster.kill(*cluster.members)
     cluster.lab.hide_names(*cluster.members)
@@ -216,7 +216,7 @@ def power_cut(cluster: Cluster) -> list[str]:
     return [f"all were ready {cluster.wait_ready(*cluster.members):.0f} s after their names had addresses"]
 
 
-def lost_disk(cluster: Cluster) -> list[str]:
+def lost_disk(cluster: RabbitmqCluster) -> list[str]:
     """The member with ordinal 0 starts without its data: it joins the others and does not form a new cluster."""
     first = "rabbitmq-0"
     cluster.kill(first)
@@ -232,31 +232,31 @@ QUICK: tuple[Failure, ...] = (one_killed, minority, full_stop)
 HEAVY: tuple[Failure, ...] = (power_cut, lost_disk)
 
 
-def prove(root: Path, container: Container, failures: Sequence[Failure]) -> list[Proof]:
+def prove(root: Path, container: TriedContainer, failures: Sequence[Failure]) -> list[Proof]:
     """Runs the failures on one RabbitMQ cluster, until the cluster does not survive one. Returns the results.
 
     Raises Unavailable if this machine cannot run the lab.
     """
-    with Lab(root) as lab:
-        cluster = Cluster(lab, container)
+    with ServiceLab(root) as lab:
+        cluster = RabbitmqCluster(lab, container)
         notes = begin(cluster)
         return in_turn("RabbitMQ", failures, lambda name, failure: trial(name, cluster, failure), notes)
 
 
-def prove_beside(root: Path, own: Container, further: Container) -> list[Proof]:
+def prove_beside(root: Path, own: TriedContainer, further: TriedContainer) -> list[Proof]:
     """Runs two RabbitMQ clusters: the second must continue while the first has lost its majority.
 
     Returns the result. Raises Unavailable if this machine cannot run the lab.
     """
-    with Lab(root) as lab:
-        first, second = Cluster(lab, own), Cluster(lab, further)
+    with ServiceLab(root) as lab:
+        first, second = RabbitmqCluster(lab, own), RabbitmqCluster(lab, further)
         notes = [*begin(first), *begin(second)]
         (one, two, _), member = first.members, next(iter(second.members))
         shared = set(first.running(one)) & set(second.running(member))
         require(not shared, f"members of both clusters: {shared}")
         require(first.password != second.password, "both clusters have one administrator's password")
 
-        def without_the_other(cluster: Cluster) -> list[str]:
+        def without_the_other(cluster: RabbitmqCluster) -> list[str]:
             first.kill(one, two)
             return [f"confirmations went on after {cluster.more():.1f} s, without a majority of {first.name}"]
 

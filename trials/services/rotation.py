@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from trials.services import galera, rabbitmq
-from trials.services.containers import Container
-from trials.services.lab import Broken, Lab, Machine, place, require
+from trials.services.containers import TriedContainer
+from trials.services.lab import Broken, ServiceLab, ServiceMachine, place, require
 from trials.trial_report import Proof
 
 _TABLES = """\
@@ -23,13 +23,13 @@ CREATE TABLE keystone.transfer (number BIGINT PRIMARY KEY);
 """
 
 
-def database(root: Path, container: Container, jobs: Sequence[Container]) -> Proof:
+def database(root: Path, container: TriedContainer, jobs: Sequence[TriedContainer]) -> Proof:
     """Replaces Keystone's account in MariaDB under write load. Returns the result.
 
     `jobs`: the job keystone-databases of the three renderings.
     """
-    with Lab(root) as lab:
-        cluster = galera.Cluster(lab, container)
+    with ServiceLab(root) as lab:
+        cluster = galera.GaleraCluster(lab, container)
         galera.begin(cluster)
         worker = lab.add("job")
         lab.name_services(galera.DOMAIN, {"proxysql": cluster.members["mysqld-0"]})
@@ -52,7 +52,7 @@ def database(root: Path, container: Container, jobs: Sequence[Container]) -> Pro
 
 
 def _database_account_replaced(
-    cluster: galera.Cluster, load: galera.Load, worker: Machine, jobs: Sequence[Container]
+    cluster: galera.GaleraCluster, load: galera.Load, worker: ServiceMachine, jobs: Sequence[TriedContainer]
 ) -> list[str]:
     cluster.user, cluster.password = old = _database_account(jobs[0])
     load.start()
@@ -76,13 +76,13 @@ def _database_account_replaced(
     ]
 
 
-def messaging(root: Path, container: Container, jobs: Sequence[Container]) -> Proof:
+def messaging(root: Path, container: TriedContainer, jobs: Sequence[TriedContainer]) -> Proof:
     """Replaces Nova's account in RabbitMQ under load. Returns the result.
 
     `jobs`: the job nova-messaging of the three renderings.
     """
-    with Lab(root) as lab:
-        cluster = rabbitmq.Cluster(lab, container)
+    with ServiceLab(root) as lab:
+        cluster = rabbitmq.RabbitmqCluster(lab, container)
         cluster.start(*cluster.members)
         cluster.wait_ready(*cluster.members)
         worker = lab.add("job")
@@ -104,7 +104,7 @@ def messaging(root: Path, container: Container, jobs: Sequence[Container]) -> Pr
 
 
 def _messaging_account_replaced(
-    cluster: rabbitmq.Cluster, worker: Machine, jobs: Sequence[Container], said: dict[int, str]
+    cluster: rabbitmq.RabbitmqCluster, worker: ServiceMachine, jobs: Sequence[TriedContainer], said: dict[int, str]
 ) -> list[str]:
     cluster.user, cluster.password = "nova", jobs[0].variables["PASSWORD"]
     cluster.load()
@@ -128,11 +128,11 @@ def _messaging_account_replaced(
     ]
 
 
-def _users(cluster: rabbitmq.Cluster) -> list[str]:
+def _users(cluster: rabbitmq.RabbitmqCluster) -> list[str]:
     return sorted(re.findall(r"^nova\S*", cluster.control("rabbitmq-2", "list_users"), re.MULTILINE))
 
 
-def run_job(machine: Machine, job: Container) -> float:
+def run_job(machine: ServiceMachine, job: TriedContainer) -> float:
     """Runs an account job as Kolla's start script does. Returns its duration in seconds. Raises Broken if it fails."""
     started = time.monotonic()
     command = place(machine, job, owner="root")
@@ -144,13 +144,13 @@ def run_job(machine: Machine, job: Container) -> float:
     return time.monotonic() - started
 
 
-def _database_account(job: Container) -> tuple[str, str]:
+def _database_account(job: TriedContainer) -> tuple[str, str]:
     found = re.search(r"ALTER USER '(\w+)'@'%' IDENTIFIED BY '([^']+)'", job.text("/etc/mysql/account.sql"))
     require(found is not None, "the job sets no password")
     return (found[1], found[2]) if found else ("", "")
 
 
-def _logs_in(cluster: galera.Cluster, user: str, password: str) -> bool:
+def _logs_in(cluster: galera.GaleraCluster, user: str, password: str) -> bool:
     machine = cluster.members["mysqld-1"]
     machine.write("/tmp/account.cnf", f"[client]\nuser = {user}\npassword = {password}\n")  # noqa: S108
     command = ["mariadb", "--defaults-file=/tmp/account.cnf", "--protocol=tcp", "-h", machine.address, "-e", "SELECT 1"]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from trials import trial_report
 from trials.services import ceph, galera, galera_backup, openstack_trials, rabbitmq
-from trials.services.containers import Container
+from trials.services.containers import TriedContainer
 from trials.services.lab import Broken, Unavailable
 from trials.services.openstack_trials import Programs
 from trials.trial_report import Proof
@@ -18,7 +18,7 @@ Trials = Mapping[str, Callable[[], Iterable[Proof]]]
 """Functions that run the trials of a service and return the results, by the service's name."""
 
 
-def trials(programs: Programs, ceph_root: Path, containers: Mapping[str, Container]) -> Trials:
+def trials(programs: Programs, ceph_root: Path, containers: Mapping[str, TriedContainer]) -> Trials:
     """Returns the trials of all services, with the rendered containers of a stack.
 
     `ceph_root`: Debian root with Ceph's programs.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 
-from trials.services.openstack_services import DOMAIN, Cloud
+from trials.services.openstack_services import DOMAIN, ServiceCloud
 from trials.trial_report import Proof
 
 LEFT_OUT = (
@@ -69,7 +69,7 @@ lock_path = /tempest/locks
 """
 
 
-def smoke(cloud: Cloud) -> Proof:
+def smoke(cloud: ServiceCloud) -> Proof:
     """Runs tempest's smoke tests. In the result, a test that passes counts as an acknowledged write."""
     started = time.monotonic()
     image, flavor, network, extensions = cloud.use("prepare").split()
@@ -86,7 +86,7 @@ def smoke(cloud: Cloud) -> Proof:
     return Proof("OpenStack: tempest's smoke tests", passed + failed, passed, 0, seconds, notes, failure)
 
 
-def _run(cloud: Cloud) -> str:
+def _run(cloud: ServiceCloud) -> str:
     script = f"""export PATH={cloud.release}/bin:$PATH
         cd /tempest && mkdir -p locks
         packages=$(python -c 'import pathlib, tempest; print(pathlib.Path(tempest.__file__).parent.parent)')

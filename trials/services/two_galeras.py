@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from trials.services.containers import Container
-from trials.services.galera import DOMAIN, Cluster, Load, begin, trial
-from trials.services.lab import Lab, require, until
+from trials.services.containers import TriedContainer
+from trials.services.galera import DOMAIN, GaleraCluster, Load, begin, trial
+from trials.services.lab import ServiceLab, require, until
 from trials.services.rotation import run_job
 from trials.trial_report import Proof
 
@@ -20,29 +20,32 @@ _SIZE = "SELECT variable_value FROM information_schema.global_status WHERE varia
 
 
 @dataclass(frozen=True)
-class Pair:
+class GaleraPair:
     """The stack's own Galera and a further one, each with a project that uses it."""
 
-    first: Cluster
-    second: Cluster
-    users: Mapping[str, Cluster]
+    first: GaleraCluster
+    second: GaleraCluster
+    users: Mapping[str, GaleraCluster]
 
 
-def prove(root: Path, containers: Mapping[str, Container], further: str, users: Mapping[str, str]) -> list[Proof]:
+def prove(root: Path, containers: Mapping[str, TriedContainer], further: str, users: Mapping[str, str]) -> list[Proof]:
     """Runs two Galera clusters: the second must continue while the first has lost its majority.
 
     `further`: the second cluster's workload. `users`: for each cluster's workload, a project that uses it.
     Returns the result. Raises Unavailable if this machine cannot run the lab.
     """
-    with Lab(root) as lab:
-        first, second = Cluster(lab, containers["mysqld/mariadb"]), Cluster(lab, containers[f"{further}/mariadb"])
-        pair = Pair(first, second, {users[each.workload]: each for each in (first, second)})
+    with ServiceLab(root) as lab:
+        first, second = (
+            GaleraCluster(lab, containers["mysqld/mariadb"]),
+            GaleraCluster(lab, containers[f"{further}/mariadb"]),
+        )
+        pair = GaleraPair(first, second, {users[each.workload]: each for each in (first, second)})
         notes = [*begin(first), *begin(second)]
         require(_identity(first) != _identity(second), "both clusters have one UUID")
         notes += [*_databases(lab, pair, containers), *_rejected(pair)]
         one, two, _ = first.members
 
-        def without_the_other(_cluster: Cluster, load: Load) -> list[str]:
+        def without_the_other(_cluster: GaleraCluster, load: Load) -> list[str]:
             first.kill(one, two)
             silence = load.more()
             first.start(one, two)
@@ -54,14 +57,14 @@ def prove(root: Path, containers: Mapping[str, Container], further: str, users: 
         return [replace(proof, notes=(*notes, *proof.notes))]
 
 
-def _identity(cluster: Cluster) -> str:
+def _identity(cluster: GaleraCluster) -> str:
     """Returns the UUID of a cluster, which all its members have."""
     found = {cluster.state(name)[1].rpartition(" ")[2] for name in cluster.members}
     require(len(found) == 1, f"{cluster.workload} has the UUIDs {found}")
     return found.pop()
 
 
-def _databases(lab: Lab, pair: Pair, containers: Mapping[str, Container]) -> list[str]:
+def _databases(lab: ServiceLab, pair: GaleraPair, containers: Mapping[str, TriedContainer]) -> list[str]:
     """Runs the jobs that make the projects' databases: each must be in the project's own cluster, and only there."""
     worker = lab.add("job")
     first_members = {each.workload: next(iter(each.members.values())) for each in (pair.first, pair.second)}
@@ -79,7 +82,7 @@ def _databases(lab: Lab, pair: Pair, containers: Mapping[str, Container]) -> lis
     return [f"{project}'s database and account are in {its.workload} only" for project, its in pair.users.items()]
 
 
-def _rejected(pair: Pair) -> list[str]:
+def _rejected(pair: GaleraPair) -> list[str]:
     """Starts a member of the second cluster with an address of the first, which must reject the member."""
     name, target = list(pair.second.members)[-1], next(iter(pair.first.members.values()))
     machine = pair.second.members[name]

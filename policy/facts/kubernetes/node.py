@@ -13,7 +13,7 @@ from functools import cached_property, lru_cache
 
 import contract
 from contract import DEDICATED, HOSTNAME, POOL, RACK, SERVER, ZONE
-from policy.facts.kubernetes.quantity import GIB, Resources, resources
+from policy.facts.kubernetes.quantity import GIB, PodResources, resources
 from policy.facts.kubernetes.selectors import Labels
 from policy.properties import Malformed, Properties
 from policy.resource import Resource
@@ -36,7 +36,7 @@ _CORDONED = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
 
 
 @dataclass(frozen=True)
-class Node:
+class NodeFacts:
     """A node that the stack describes."""
 
     name: str
@@ -100,7 +100,7 @@ class Node:
         return self.labels.get(RACK)
 
     @cached_property
-    def room(self) -> Resources | None:
+    def room(self) -> PodResources | None:
         """The node's allocatable resources, from the machine component or the Node's status; None if not given."""
         props = self.resource.props
         if not is_machine(self.resource):
@@ -110,7 +110,7 @@ class Node:
         room = props.at("allocatable")
         if not room.at("cpu").given() or not room.at("memory").given():
             return None
-        return Resources(Decimal(str(room.at("cpu").real())), Decimal(str(room.at("memory").real())) * GIB)
+        return PodResources(Decimal(str(room.at("cpu").real())), Decimal(str(room.at("memory").real())) * GIB)
 
     @cached_property
     def dedicated_to(self) -> tuple[str, ...]:
@@ -150,36 +150,36 @@ class _Layered(Mapping[str, str]):
         return sum(1 for _ in self)
 
 
-def nodes(those: Iterable[Resource]) -> tuple[Node, ...]:
+def nodes(those: Iterable[Resource]) -> tuple[NodeFacts, ...]:
     """Every node that these resources describe."""
     return tuple(node for resource in those for node in _of(resource))
 
 
-def _of(resource: Resource) -> Iterator[Node]:
+def _of(resource: Resource) -> Iterator[NodeFacts]:
     if resource.type == "kubernetes:core/v1:Node":
         props = resource.props
         labels, taints = props.at("metadata", "labels"), props.at("spec", "taints")
         name = props.at("metadata", "name").text(resource.name)
-        yield Node(name, resource, labels, taints, {}, props.at("address"))
+        yield NodeFacts(name, resource, labels, taints, {}, props.at("address"))
     elif is_machine(resource):
         props = resource.props
         labels, taints = props.at("labels"), props.at("taints")
         if resource.type == contract.MACHINE_POOL:
             for each in props.at("nodes").parsed().items():
-                yield Node(
+                yield NodeFacts(
                     each.at("node").text(), resource, labels, taints, _labels_of_member(each), each.at("address")
                 )
         elif props.at("pool").text():
-            yield Node(props.at("node").text(), resource, labels, taints, {}, props.at("address"))
+            yield NodeFacts(props.at("node").text(), resource, labels, taints, {}, props.at("address"))
 
 
-def outside(those: Iterable[Resource]) -> tuple[Node, ...]:
+def outside(those: Iterable[Resource]) -> tuple[NodeFacts, ...]:
     """The machines among these resources that are not Kubernetes nodes, as a machine with a member of etcd only.
 
     They have no pool and no labels. Physical host and rack are those of the machine's properties.
     """
     return tuple(
-        Node(
+        NodeFacts(
             resource.props.at("node").text(),
             resource,
             resource.props.at("labels"),

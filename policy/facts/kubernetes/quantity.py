@@ -13,27 +13,27 @@ GIB = 1024**3
 
 
 @dataclass(frozen=True)
-class Resources:
+class PodResources:
     """The requests of a pod, or the allocatable resources of a node, in cores and bytes."""
 
     cpu: Decimal = Decimal(0)
     memory: Decimal = Decimal(0)
 
-    def __add__(self, other: Resources) -> Resources:
-        return Resources(self.cpu + other.cpu, self.memory + other.memory)
+    def __add__(self, other: PodResources) -> PodResources:
+        return PodResources(self.cpu + other.cpu, self.memory + other.memory)
 
-    def __sub__(self, other: Resources) -> Resources:
-        return Resources(self.cpu - other.cpu, self.memory - other.memory)
+    def __sub__(self, other: PodResources) -> PodResources:
+        return PodResources(self.cpu - other.cpu, self.memory - other.memory)
 
-    def times(self, count: int) -> Resources:
+    def times(self, count: int) -> PodResources:
         """Returns these resources multiplied by `count`."""
-        return Resources(self.cpu * count, self.memory * count)
+        return PodResources(self.cpu * count, self.memory * count)
 
-    def most(self, other: Resources) -> Resources:
+    def most(self, other: PodResources) -> PodResources:
         """Returns the larger CPU and the larger memory of these and the other resources."""
-        return Resources(max(self.cpu, other.cpu), max(self.memory, other.memory))
+        return PodResources(max(self.cpu, other.cpu), max(self.memory, other.memory))
 
-    def fits(self, room: Resources) -> bool:
+    def fits(self, room: PodResources) -> bool:
         """Whether `room` has enough CPU and memory for these resources."""
         return self.cpu <= room.cpu and self.memory <= room.memory
 
@@ -41,12 +41,12 @@ class Resources:
         return f"{_short(self.cpu)} cores and {_short(self.memory / GIB)} GiB"
 
 
-def resources(tree: Properties) -> Resources:
+def resources(tree: Properties) -> PodResources:
     """Reads a mapping with the quantities `cpu` and `memory`, such as a container's requests.
 
     Absent values are zero.
     """
-    return Resources(quantity(tree.at("cpu")), quantity(tree.at("memory")))
+    return PodResources(quantity(tree.at("cpu")), quantity(tree.at("memory")))
 
 
 def quantity(tree: Properties) -> Decimal:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain, groupby
 
 from contract import HOSTNAME
-from policy.facts.kubernetes.node import Node, Taint
+from policy.facts.kubernetes.node import NodeFacts, Taint
 from policy.facts.kubernetes.selectors import Labels, Selector
 from policy.facts.kubernetes.terms import AntiAffinityTerm, NodeTerm, SpreadTerm, Toleration
 from policy.facts.kubernetes.workload import Workload
@@ -24,12 +24,14 @@ VolumeTerms = Sequence[Sequence[NodeTerm]]
 """For each claim of a pod, the alternative node affinity terms of the volumes that it can bind to."""
 
 
-def alike(nodes: Iterable[Node]) -> tuple[tuple[Node, ...], ...]:
+def alike(nodes: Iterable[NodeFacts]) -> tuple[tuple[NodeFacts, ...], ...]:
     """Groups consecutive nodes of one pool that differ only in name and in the values of their own labels."""
     return tuple(tuple(group) for _, group in groupby(nodes, lambda node: node.alike))
 
 
-def eligible(workload: Workload, groups: Iterable[Sequence[Node]], volumes: VolumeTerms = ()) -> tuple[Node, ...]:
+def eligible(
+    workload: Workload, groups: Iterable[Sequence[NodeFacts]], volumes: VolumeTerms = ()
+) -> tuple[NodeFacts, ...]:
     """Returns the nodes that the workload's pods can run on. `groups`: all nodes, grouped by `alike`.
 
     Pods with a nodeName bypass the scheduler. The kubelet still rejects them if node affinity or a host port does not
@@ -39,7 +41,7 @@ def eligible(workload: Workload, groups: Iterable[Sequence[Node]], volumes: Volu
         nodes = chain.from_iterable(groups)
         return tuple(each for each in nodes if each.name == workload.node_name and attracts(workload, each))
 
-    def admits(node: Node) -> bool:
+    def admits(node: NodeFacts) -> bool:
         return (
             attracts(workload, node)
             and tolerates(workload, node.barriers)
@@ -51,7 +53,9 @@ def eligible(workload: Workload, groups: Iterable[Sequence[Node]], volumes: Volu
     return tuple(chain.from_iterable(_admitting(admits, group, asked) for group in groups))
 
 
-def _admitting(admits: Callable[[Node], bool], group: Sequence[Node], asked: VolumeTerms) -> Iterable[Node]:
+def _admitting(
+    admits: Callable[[NodeFacts], bool], group: Sequence[NodeFacts], asked: VolumeTerms
+) -> Iterable[NodeFacts]:
     """Returns the nodes of a group of alike nodes that `admits` accepts, with as few calls of `admits` as possible.
 
     `asked`: the workload's node affinity terms; a node must meet one term of each inner sequence. Nodes that no term
@@ -65,7 +69,7 @@ def _admitting(admits: Callable[[Node], bool], group: Sequence[Node], asked: Vol
         return (each for each in group if (hosts is None or _host(each) in hosts) and admits(each))
     found: dict[tuple[str, ...], bool] = {}
 
-    def admitted(node: Node) -> bool:
+    def admitted(node: NodeFacts) -> bool:
         values = tuple(node.own_labels[key] for key in keys)
         if values not in found:
             found[values] = admits(node)
@@ -94,18 +98,18 @@ def _hostnames(selector: Selector) -> frozenset[str]:
     return frozenset(chain.from_iterable(listed))
 
 
-def _host(node: Node) -> str:
+def _host(node: NodeFacts) -> str:
     return node.own_labels.get(HOSTNAME, node.name)
 
 
-def attracts(workload: Workload, node: Node) -> bool:
+def attracts(workload: Workload, node: NodeFacts) -> bool:
     """Whether the node matches the workload's node selector and required node affinity."""
     if not workload.node_selector.selects(node.labels):
         return False
     return workload.node_terms is None or _any_selects(workload.node_terms, node)
 
 
-def _any_selects(terms: Sequence[NodeTerm], node: Node) -> bool:
+def _any_selects(terms: Sequence[NodeTerm], node: NodeFacts) -> bool:
     fields = {"metadata.name": node.name}
     return any(term.labels.selects(node.labels) and term.fields.selects(fields) for term in terms if not term.empty)
 

@@ -31,7 +31,7 @@ class Volume:
 
 
 @dataclass(frozen=True)
-class Claim:
+class ClaimFacts:
     """A PersistentVolumeClaim, or the claims that a StatefulSet creates from one volumeClaimTemplate."""
 
     namespace: str
@@ -71,12 +71,12 @@ class Volumes:
                 found.append(tuple(dict.fromkeys(term for volume in own for term in volume.terms or ())))
         return tuple(found)
 
-    def _claims_of(self, workload: Workload) -> Iterator[Claim]:
+    def _claims_of(self, workload: Workload) -> Iterator[ClaimFacts]:
         wanted = {re.escape(name) for name in workload.claim_names}
         yield from (each for each in self._claims if each.namespace == workload.namespace and each.name in wanted)
         for each in workload.claim_templates:
             template = re.escape(f"{each.at('metadata', 'name').text()}-{workload.name}")
-            yield Claim(workload.namespace, rf"{template}-\d+", each.at("spec"))
+            yield ClaimFacts(workload.namespace, rf"{template}-\d+", each.at("spec"))
 
 
 def _volume(resource: Resource) -> Volume:
@@ -92,7 +92,7 @@ def _volume(resource: Resource) -> Volume:
     )
 
 
-def _claim(resource: Resource) -> Claim:
+def _claim(resource: Resource) -> ClaimFacts:
     metadata = resource.props.at("metadata")
     name = re.escape(metadata.at("name").text(resource.name))
-    return Claim(metadata.at("namespace").text("default"), name, resource.props.at("spec"))
+    return ClaimFacts(metadata.at("namespace").text("default"), name, resource.props.at("spec"))

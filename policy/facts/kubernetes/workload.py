@@ -7,7 +7,7 @@ from functools import cached_property
 
 from contract import COMPANION_OF, ROW
 from policy.facts.kubernetes.autoscalers import Autoscaler, Scaled
-from policy.facts.kubernetes.quantity import Resources, resources
+from policy.facts.kubernetes.quantity import PodResources, resources
 from policy.facts.kubernetes.selectors import Labels, Selector, label_map, label_selector
 from policy.facts.kubernetes.started import started
 from policy.facts.kubernetes.terms import (
@@ -120,14 +120,14 @@ class Workload:
         return tuple(started(self.pod))
 
     @cached_property
-    def requests(self) -> Resources:
+    def requests(self) -> PodResources:
         """The requests of one pod: the sum of all containers, or the largest init container if that is more.
 
         A container with a limit and no request requests its limit.
         """
         running = [container_requests(each) for each in self.pod.at("containers").items()]
         starting = [container_requests(each) for each in self.pod.at("initContainers").items()]
-        total = sum(running, Resources())
+        total = sum(running, PodResources())
         for each in starting:
             total = total.most(each)
         return total
@@ -287,11 +287,11 @@ class Workload:
         return any(key not in self.labels for key in term.at("matchLabelKeys").words())
 
 
-def container_requests(container: Properties) -> Resources:
+def container_requests(container: Properties) -> PodResources:
     """Returns the resource requests of one container. A limit without a request counts as the request."""
     written, limits = container.at("resources", "requests"), container.at("resources", "limits")
     asked, most = resources(written), resources(limits)
-    return Resources(
+    return PodResources(
         asked.cpu if written.at("cpu").given() else most.cpu,
         asked.memory if written.at("memory").given() else most.memory,
     )

@@ -22,7 +22,7 @@ from policy.resource import Resource
 from policy.shell.calls import HERE
 from policy.shell.effects import Effect, effects, saves_etcd, upgrades
 from policy.shell.effects_cluster import DRAINS
-from policy.shell.scope import Scope
+from policy.shell.scope import ShellScope
 from policy.shell.script import Script
 from policy.shell.syntax import UNKNOWN, Unreadable, is_known
 
@@ -184,8 +184,8 @@ class Command:
             found[word] = script
         return found
 
-    def _scope(self, props: Properties) -> Scope:
-        scope = Scope(directory=_text(props.at("dir")))
+    def _scope(self, props: Properties) -> ShellScope:
+        scope = ShellScope(directory=_text(props.at("dir")))
         environment = props.at("environment")
         scope.variables |= {key: _text(environment.at(key)) for key in environment.keys()}  # noqa: SIM118 - no mapping
         return scope

@@ -12,7 +12,7 @@ CLOUD_INIT = "libvirt:index/cloudInitDisk:CloudInitDisk"
 
 
 @dataclass(frozen=True)
-class Domain:
+class LibvirtDomain:
     """A libvirt domain."""
 
     resource: Resource
@@ -38,6 +38,6 @@ class Domain:
         return self.resource.props.at("type").text("kvm")
 
 
-def domains(resources: Iterable[Resource]) -> tuple[Domain, ...]:
+def domains(resources: Iterable[Resource]) -> tuple[LibvirtDomain, ...]:
     """Every libvirt domain among these resources."""
-    return tuple(Domain(resource) for resource in resources if resource.type == TYPE)
+    return tuple(LibvirtDomain(resource) for resource in resources if resource.type == TYPE)

@@ -19,7 +19,7 @@ from policy.resource import Resource
 MASTER = "master"
 
 
-class Machine:
+class MachineFacts:
     """A machine, or a pool of identical machines."""
 
     def __init__(self, resource: Resource, *, is_placed: bool = False) -> None:
@@ -126,6 +126,6 @@ def _loaded(text: str) -> tuple[Any, ...]:
     return tuple(yaml_reader.load_all(text))
 
 
-def machines(resources: Iterable[Resource]) -> tuple[Machine, ...]:
+def machines(resources: Iterable[Resource]) -> tuple[MachineFacts, ...]:
     """Every machine and every pool of machines among these resources."""
-    return tuple(Machine(resource) for resource in resources if is_machine(resource))
+    return tuple(MachineFacts(resource) for resource in resources if is_machine(resource))

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import contract
-from policy.facts.components import Etcd
+from policy.facts.components import EtcdFacts
 from policy.facts.machines.etcd_files import EtcdConfiguration, etcd_configuration
 from policy.facts.machines.host_commands import Hosts
-from policy.facts.machines.libvirt import Domain
+from policy.facts.machines.libvirt import LibvirtDomain
 from policy.resource import Resource
 from policy.shell.syntax import is_known
 
@@ -36,7 +36,9 @@ def placed_configurations(hosts: Hosts) -> Mapping[str, EtcdConfiguration]:
     return {each.node: each.configuration for each in _placed(hosts)}
 
 
-def placed_etcds(hosts: Hosts, declared: Iterable[Etcd], domains: Iterable[Domain]) -> tuple[Etcd, ...]:
+def placed_etcds(
+    hosts: Hosts, declared: Iterable[EtcdFacts], domains: Iterable[LibvirtDomain]
+) -> tuple[EtcdFacts, ...]:
     """Returns the etcd clusters on machines that no Etcd component declares.
 
     Two members are in one cluster if their member lists have a member in common. `declared`: the Etcd components.
@@ -68,7 +70,7 @@ def _placed(hosts: Hosts) -> list[_PlacedMember]:
     return found
 
 
-def _cluster(placed: list[_PlacedMember], carriers: Mapping[str, str]) -> Etcd:
+def _cluster(placed: list[_PlacedMember], carriers: Mapping[str, str]) -> EtcdFacts:
     """Returns a cluster as an Etcd component.
 
     Its URN is that of a command or copy that places a member's configuration.
@@ -80,4 +82,4 @@ def _cluster(placed: list[_PlacedMember], carriers: Mapping[str, str]) -> Etcd:
         for name, address in sorted(addresses.items())
     ]
     first = min(placed, key=lambda each: each.node).resource
-    return Etcd(Resource(contract.ETCD, first.urn, first.name, lambda: {"members": members}))
+    return EtcdFacts(Resource(contract.ETCD, first.urn, first.name, lambda: {"members": members}))

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import contract
-from policy.facts.kubernetes.node import Node
+from policy.facts.kubernetes.node import NodeFacts
 from policy.facts.machines.etcd_files import etcd_configuration
 from policy.facts.machines.host_commands import Hosts, PlacedFile
-from policy.facts.machines.machine import MASTER, Machine
+from policy.facts.machines.machine import MASTER, MachineFacts
 from policy.facts.machines.registration import joins_as_master, registrations
 from policy.properties import Malformed
 from policy.resource import Resource
@@ -24,7 +24,9 @@ _READ = re.compile(r"/etc/kubernetes/.+|/var/lib/kubelet/.+|.*(kubeadm|kubelet|e
 """Paths of files that configure kubeadm, kubelet or etcd, or are static pods."""
 
 
-def placed_machines(hosts: Hosts, declared: Iterable[Machine], nodes: Sequence[Node]) -> Iterator[Machine]:
+def placed_machines(
+    hosts: Hosts, declared: Iterable[MachineFacts], nodes: Sequence[NodeFacts]
+) -> Iterator[MachineFacts]:
     """Yields a machine for each host on which the stack places files of kubeadm, kubelet or etcd.
 
     Hosts that a component declares, by address or name, are omitted. `declared`: the machines of components.
@@ -49,10 +51,10 @@ def _by_host(hosts: Hosts) -> Iterator[tuple[str, list[PlacedFile]]]:
                 yield name, [each for each in placed if each.resource.name == name]
 
 
-def _machine(host: str, placed: Sequence[PlacedFile], described: Mapping[str, Node]) -> Machine:
+def _machine(host: str, placed: Sequence[PlacedFile], described: Mapping[str, NodeFacts]) -> MachineFacts:
     files = {each.path: each.text for each in placed}
     props: dict[str, Any] = {"node": host, "files": files}
-    machine = Machine(Resource(contract.MACHINE, placed[0].resource.urn, host, lambda: props), is_placed=True)
+    machine = MachineFacts(Resource(contract.MACHINE, placed[0].resource.urn, host, lambda: props), is_placed=True)
     etcd = etcd_configuration(files)
     try:
         named = next((each.name for each in registrations(machine) if each.name and is_known(each.name)), "")

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from policy.facts.machines.machine import Machine
+from policy.facts.machines.machine import MachineFacts
 from policy.properties import Properties
 
 JOINING = ("InitConfiguration", "JoinConfiguration")
@@ -33,7 +33,7 @@ class Registration:
     """Taints, each as key=value:effect."""
 
 
-def registrations(machine: Machine) -> Iterator[Registration]:
+def registrations(machine: MachineFacts) -> Iterator[Registration]:
     """Yields the registration settings in each document and file of a machine.
 
     Raises NotKnown if the text of a file is not known.
@@ -50,7 +50,7 @@ def registrations(machine: Machine) -> Iterator[Registration]:
             yield from _flags(path, machine.files[path])
 
 
-def joins_as_master(machine: Machine) -> bool:
+def joins_as_master(machine: MachineFacts) -> bool:
     """Whether kubeadm initializes or joins the machine as a control-plane node."""
     joining = list(machine.of_kind("JoinConfiguration"))
     if joining:  # a master may have both: the first one to run initialises the cluster, all others join it

@@ -13,19 +13,19 @@ from itertools import combinations
 from typing import Any
 
 from contract import HOSTNAME, RACK, SERVER
-from policy.facts.components import Etcd
+from policy.facts.components import EtcdFacts
 from policy.facts.kubernetes import scheduling
-from policy.facts.kubernetes.node import Node
+from policy.facts.kubernetes.node import NodeFacts
 from policy.facts.kubernetes.terms import SpreadTerm
 from policy.facts.kubernetes.workload import Workload
 from policy.facts.placement.worst_case import Spread, Topologies
-from policy.facts.programs import Quorum
+from policy.facts.programs import QuorumKind
 from policy.facts.quorums.quorums import group_of, is_member, pods, quorum_of
 from policy.facts.stack import Facts
 
 
 @dataclass(frozen=True)
-class Place:
+class NodePlace:
     """A node with its physical host, rack and pool."""
 
     name: str
@@ -68,10 +68,10 @@ class Placed:
 
 
 @dataclass(frozen=True)
-class Placement:
+class PlacementMap:
     """The nodes and workloads of a stack, with the labels and constraints that limit where pods can run."""
 
-    nodes: tuple[Place, ...]
+    nodes: tuple[NodePlace, ...]
     placed: tuple[Placed, ...]
     unknown: tuple[str, ...] = ()
     """The nodes and workloads that could not be read, each with the reason, for messages."""
@@ -101,10 +101,10 @@ class Placement:
         }
 
     @classmethod
-    def from_json(cls, written: dict[str, Any]) -> Placement:
+    def from_json(cls, written: dict[str, Any]) -> PlacementMap:
         """Reads a placement that `to_json` wrote. Raises ValueError, KeyError or TypeError if it is incomplete."""
         return cls(
-            tuple(Place(*each) for each in written["nodes"]),
+            tuple(NodePlace(*each) for each in written["nodes"]),
             tuple(_placed(each) for each in written["placed"]),
             tuple(written["unknown"]),
             {key: tuple(values) for key, values in written["labels"].items()},
@@ -123,30 +123,32 @@ def _placed(row: Mapping[str, Any]) -> Placed:
     return Placed(**read)
 
 
-def read(facts: Facts) -> Placement:
+def read(facts: Facts) -> PlacementMap:
     """Reads the placement of a stack. Nodes and workloads that cannot be read are listed in `Placement.unknown`."""
     unknown: list[str] = []
-    places: list[Place] = []
+    places: list[NodePlace] = []
     try:
         nodes = sorted(facts.places, key=lambda node: node.name)
     except Exception as reason:  # the map contains the reason, and the rules report it
-        return Placement((), (), (f"the nodes: {reason}",))
+        return PlacementMap((), (), (f"the nodes: {reason}",))
     for node in nodes:
         try:
             places.append(_place(node))
         except Exception as reason:
-            places.append(Place(node.name, "", "", ""))
+            places.append(NodePlace(node.name, "", "", ""))
             unknown.append(f"{node.title}: {reason}")
     numbering = Numbering(nodes)
     placed: list[Placed] = []
     for each in _placeable(facts, unknown):
         try:
-            placed.append(_members(each, numbering) if isinstance(each, Etcd) else instances(facts, each, numbering))
+            placed.append(
+                _members(each, numbering) if isinstance(each, EtcdFacts) else instances(facts, each, numbering)
+            )
         except Exception as reason:
             unknown.append(f"{each.title}: {reason}")
     # The engine hands resources over in any order.
     placed.sort(key=lambda each: each.resource)
-    return Placement(tuple(places), tuple(placed), tuple(sorted(unknown)), _further_labels(placed, numbering))
+    return PlacementMap(tuple(places), tuple(placed), tuple(sorted(unknown)), _further_labels(placed, numbering))
 
 
 def _further_labels(placed: Iterable[Placed], numbering: Numbering) -> dict[str, tuple[str, ...]]:
@@ -154,14 +156,14 @@ def _further_labels(placed: Iterable[Placed], numbering: Numbering) -> dict[str,
     return {key: tuple(numbering.topologies[key]) for key in sorted(used - {HOSTNAME, SERVER, RACK})}
 
 
-def _place(node: Node) -> Place:
-    return Place(node.name, node.server or "", node.rack or "", node.pool or "")
+def _place(node: NodeFacts) -> NodePlace:
+    return NodePlace(node.name, node.server or "", node.rack or "", node.pool or "")
 
 
 class Numbering:
     """Numbers the nodes of a stack in the order of their names. `topologies`: label values by key, then by number."""
 
-    def __init__(self, nodes: Iterable[Node]) -> None:
+    def __init__(self, nodes: Iterable[NodeFacts]) -> None:
         self.nodes = sorted(nodes, key=lambda node: node.name)
         self.numbers = {node.name: number for number, node in enumerate(self.nodes)}
         self.topologies: Topologies = _Labels(self.nodes)
@@ -170,7 +172,7 @@ class Numbering:
 class _Labels(dict[str, Sequence[str]]):
     """Values of node labels by key. A value is read on access, so that an unknown value raises NotKnown only then."""
 
-    def __init__(self, nodes: Sequence[Node]) -> None:
+    def __init__(self, nodes: Sequence[NodeFacts]) -> None:
         self._nodes = nodes
 
     def __missing__(self, key: str) -> Sequence[str]:
@@ -181,7 +183,7 @@ class _Labels(dict[str, Sequence[str]]):
 class _Values(Sequence[str]):
     """Values of one label on each node, "" on nodes without it. A value is read on access."""
 
-    def __init__(self, nodes: Sequence[Node], key: str) -> None:
+    def __init__(self, nodes: Sequence[NodeFacts], key: str) -> None:
         self._nodes = nodes
         self._key = key
         self._known: dict[int, str] = {}
@@ -195,7 +197,7 @@ class _Values(Sequence[str]):
         return self._known[number]
 
 
-def _placeable(facts: Facts, unknown: list[str]) -> Sequence[Etcd | Workload]:
+def _placeable(facts: Facts, unknown: list[str]) -> Sequence[EtcdFacts | Workload]:
     try:
         return (*facts.etcds, *(each for each in facts.workloads if each.is_long_running))
     except Exception as reason:
@@ -203,7 +205,7 @@ def _placeable(facts: Facts, unknown: list[str]) -> Sequence[Etcd | Workload]:
         return ()
 
 
-def _members(etcd: Etcd, numbering: Numbering) -> Placed:
+def _members(etcd: EtcdFacts, numbering: Numbering) -> Placed:
     names = {member.node for member in etcd.members}
     nodes = tuple(sorted(numbering.numbers[name] for name in names if name in numbering.numbers))
     return Placed(
@@ -211,7 +213,7 @@ def _members(etcd: Etcd, numbering: Numbering) -> Placed:
         name=etcd.resource.name,
         service="etcd",
         row="",
-        quorum=str(Quorum.ETCD),
+        quorum=str(QuorumKind.ETCD),
         count=len(names),
         everywhere=False,
         apart=(HOSTNAME,),

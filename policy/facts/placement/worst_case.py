@@ -31,7 +31,7 @@ class Spread:
     """Number of the pods that the constraint counts."""
 
 
-class Members(Protocol):
+class PlacedPods(Protocol):
     """Pods of one workload, with the limits on their placement."""
 
     @property
@@ -57,7 +57,7 @@ class Members(Protocol):
     def spreads(self) -> tuple[Spread, ...]: ...
 
 
-def losses(members: Sequence[Members], failing: str, topologies: Topologies) -> dict[str, int]:
+def losses(members: Sequence[PlacedPods], failing: str, topologies: Topologies) -> dict[str, int]:
     """Returns the maximum number of pods of all these workloads together on nodes with each value of label `failing`.
 
     `members`: one workload, or all workloads of one quorum. Nodes without the label are counted together, under "".
@@ -81,7 +81,7 @@ def capacity(nodes: Sequence[int], count: int, apart: Sequence[str], topologies:
     return min([count, *(_cover(nodes, count, order, topologies) for order in orders)])
 
 
-def room(members: Members, nodes: Sequence[int], topologies: Topologies) -> int:
+def room(members: PlacedPods, nodes: Sequence[int], topologies: Topologies) -> int:
     """Returns how many pods of a workload can run on `nodes` while its other eligible nodes are down."""
     most = capacity(nodes, members.count, members.apart, topologies)
     for spread in members.spreads:
@@ -107,7 +107,7 @@ def _cover(nodes: Sequence[int], count: int, keys: Sequence[str], topologies: To
 
 
 def _most_together(
-    members: Sequence[Members], lowest: Sequence[Sequence[int]], here: Sequence[list[int]], topologies: Topologies
+    members: Sequence[PlacedPods], lowest: Sequence[Sequence[int]], here: Sequence[list[int]], topologies: Topologies
 ) -> int:
     """Returns the maximum number of pods of all these workloads on nodes that fail together, such as one host's.
 
@@ -129,7 +129,7 @@ def _most_together(
     return total
 
 
-def _most(members: Members, lowest: Sequence[int], here: Sequence[int], topologies: Topologies) -> int:
+def _most(members: PlacedPods, lowest: Sequence[int], here: Sequence[int], topologies: Topologies) -> int:
     most = capacity(here, members.count, members.apart, topologies)
     for spread, floor in zip(members.spreads, lowest, strict=True):
         parts = _parts(here, topologies[spread.topology]).values()
@@ -138,7 +138,7 @@ def _most(members: Members, lowest: Sequence[int], here: Sequence[int], topologi
     return most
 
 
-def _lowest(members: Members, topologies: Topologies) -> list[int]:
+def _lowest(members: PlacedPods, topologies: Topologies) -> list[int]:
     """Returns for each spread constraint of a workload the most pods that its emptiest domain can have.
 
     Kubernetes compares the other domains with the emptiest one.

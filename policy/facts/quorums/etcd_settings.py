@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from policy.facts.kubernetes.configuration import written
 from policy.facts.kubernetes.workload import Workload
 from policy.facts.product_defaults import Default
-from policy.facts.quorums.quorums import Group
+from policy.facts.quorums.quorums import MemberGroup
 from policy.facts.stack import Facts
 from policy.properties import Malformed
 
@@ -52,7 +52,7 @@ class EtcdSettings:
         return int(written)
 
 
-def etcd_settings(facts: Facts, group: Group) -> tuple[EtcdSettings, ...]:
+def etcd_settings(facts: Facts, group: MemberGroup) -> tuple[EtcdSettings, ...]:
     """Returns the settings of the members of one etcd cluster (`group`) whose files or pods are in the stack.
 
     Raises NotKnown if a configuration text is not known in a preview.

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from policy.facts.kubernetes.configuration import Written, written
-from policy.facts.programs import Quorum
-from policy.facts.quorums.quorums import Group, majority
+from policy.facts.programs import QuorumKind
+from policy.facts.quorums.quorums import MemberGroup, majority
 from policy.facts.stack import Facts
 
 
@@ -31,7 +31,7 @@ _BOOTSTRAP = re.compile(r"-{1,2}bootstrap-expect[= ](\d+)|\bbootstrap_expect\"?\
 _MONITOR = re.compile(r"^\s*sentinel\s+monitor\s+\S+\s+\S+\s+\d+\s+(\d+)", re.MULTILINE)
 
 
-def mismatches(facts: Facts, group: Group) -> Iterator[Mismatch]:
+def mismatches(facts: Facts, group: MemberGroup) -> Iterator[Mismatch]:
     """Yields the settings of one quorum's pods (`group`) that do not match the quorum's number of members.
 
     Raises NotKnown if a preview does not know a configuration text.
@@ -87,8 +87,8 @@ def _votes(what: str, votes: int, size: int) -> Iterator[Mismatch]:
         yield Mismatch(f"{what} is {votes} of {size} members", f"{majority(size)} to {size}")
 
 
-_READERS: dict[Quorum | None, Callable[[str, int], Iterator[Mismatch]]] = {
-    Quorum.ETCD: _etcd,
-    Quorum.ZOOKEEPER: _zookeeper,
-    Quorum.CONSUL: _consul,
+_READERS: dict[QuorumKind | None, Callable[[str, int], Iterator[Mismatch]]] = {
+    QuorumKind.ETCD: _etcd,
+    QuorumKind.ZOOKEEPER: _zookeeper,
+    QuorumKind.CONSUL: _consul,
 }

@@ -41,7 +41,7 @@ class Hostgroup:
 
 
 @dataclass(frozen=True)
-class Configuration:
+class ProxyConfiguration:
     """The hostgroups in one configuration file of ProxySQL."""
 
     file: str
@@ -49,13 +49,13 @@ class Configuration:
     """Writer hostgroups in mysql_galera_hostgroups, and hostgroups with several servers that are not in that table."""
 
 
-def configurations(config: ConfigMap) -> Iterator[Configuration]:
+def configurations(config: ConfigMap) -> Iterator[ProxyConfiguration]:
     """Reads the ProxySQL files of a ConfigMap. Raises NotKnown or Malformed if a file cannot be read."""
     for name in config.files:
         if _FILE.fullmatch(name):
             text = config.files[name]
             tables = _of_libconfig(text) if name.endswith(".cnf") else _of_yaml(name, text)
-            yield Configuration(name, tuple(_groups(tables)))
+            yield ProxyConfiguration(name, tuple(_groups(tables)))
 
 
 def _groups(tables: Mapping[str, Sequence[Entry]]) -> Iterator[Hostgroup]:

@@ -8,17 +8,17 @@ from functools import lru_cache
 from xml.etree import ElementTree
 
 from contract import HOSTNAME
-from policy.facts.kubernetes.node import Node
+from policy.facts.kubernetes.node import NodeFacts
 from policy.facts.kubernetes.workload import Workload, kubernetes_kind
 from policy.facts.membership import MemberNode, QuorumState
-from policy.facts.quorums.quorums import Group, pods
+from policy.facts.quorums.quorums import MemberGroup, pods
 from policy.facts.stack import Facts
 from policy.properties import Properties
 
 DOMAIN_FILE = "domain.xml"
 
 
-def quorum_state(facts: Facts, group: Group) -> QuorumState:
+def quorum_state(facts: Facts, group: MemberGroup) -> QuorumState:
     """Returns the state of one quorum (`group`), whose members may be in several workloads.
 
     Raises NoNodes if the stack describes no node, and NotKnown if a value is not known yet.
@@ -57,7 +57,7 @@ def disks(domain: str) -> Mapping[str, str]:
     return found
 
 
-def _member_node(node: Node, volumes: frozenset[str] = frozenset()) -> MemberNode:
+def _member_node(node: NodeFacts, volumes: frozenset[str] = frozenset()) -> MemberNode:
     text = node.resource.props.at("definition").texts().get(DOMAIN_FILE)
     own = frozenset(f"{device} {source}" for device, source in disks(text).items()) if text else frozenset[str]()
     return MemberNode(node.server or node.name, node.address, node.pool or "", own | volumes)

@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from contract import NAME
-from policy.facts.components import Etcd
+from policy.facts.components import EtcdFacts
 from policy.facts.kubernetes.workload import REPLICATED, Workload
-from policy.facts.programs import Quorum, kind_of, without_votes
+from policy.facts.programs import QuorumKind, kind_of, without_votes
 from policy.facts.quorums.peers import peers
 from policy.facts.stack import Facts
 from policy.properties import NotKnown
@@ -25,20 +25,20 @@ from policy.wording import join_names
 METRICS_ROW = "Influxdb + Grafana"
 """The row of the metrics store. Its program decides whether its pods vote: clustered InfluxDB does, Prometheus not."""
 _BY_ROW = {
-    "mysqld-server": Quorum.GALERA,
-    "rabbitmq-server": Quorum.RABBITMQ,
-    "ceph-mon": Quorum.CEPH_MON,
-    "Elasticsearch + Kibana": Quorum.LOGS,
+    "mysqld-server": QuorumKind.GALERA,
+    "rabbitmq-server": QuorumKind.RABBITMQ,
+    "ceph-mon": QuorumKind.CEPH_MON,
+    "Elasticsearch + Kibana": QuorumKind.LOGS,
 }
 _BY_NAME = {
-    **{str(kind): kind for kind in Quorum},
-    **dict.fromkeys(("mariadb", "mariadb-galera", "galera", "percona", "percona-xtradb-cluster"), Quorum.GALERA),
-    **dict.fromkeys(("rabbitmq-server", "rabbitmq-cluster"), Quorum.RABBITMQ),
-    **dict.fromkeys(("elasticsearch", "opensearch"), Quorum.LOGS),
+    **{str(kind): kind for kind in QuorumKind},
+    **dict.fromkeys(("mariadb", "mariadb-galera", "galera", "percona", "percona-xtradb-cluster"), QuorumKind.GALERA),
+    **dict.fromkeys(("rabbitmq-server", "rabbitmq-cluster"), QuorumKind.RABBITMQ),
+    **dict.fromkeys(("elasticsearch", "opensearch"), QuorumKind.LOGS),
 }
 
 
-def quorum_of(workload: Workload) -> Quorum | None:
+def quorum_of(workload: Workload) -> QuorumKind | None:
     """Returns the kind of quorum that the workload's pods are members of; None if row, name and images name no kind."""
     if not workload.is_long_running:
         return None
@@ -54,7 +54,7 @@ def quorum_of(workload: Workload) -> Quorum | None:
     return _program_kind(workload, several=several, stable=stateful)
 
 
-def _program_kind(workload: Workload, *, several: bool, stable: bool) -> Quorum | None:
+def _program_kind(workload: Workload, *, several: bool, stable: bool) -> QuorumKind | None:
     """Returns the kind of quorum by the workload's images and commands; None if no program is known to vote.
 
     Raises NotKnown if a command is not known and the images name no kind.
@@ -73,7 +73,7 @@ def is_metrics_store(workload: Workload) -> bool:
     """Whether the workload is a metrics store: its row is the row for metrics, or it has no row and runs InfluxDB."""
     if workload.row is not None:
         return workload.is_long_running and workload.row == METRICS_ROW
-    return workload.labels.get(NAME) == "influxdb-grafana" or quorum_of(workload) is Quorum.INFLUXDB
+    return workload.labels.get(NAME) == "influxdb-grafana" or quorum_of(workload) is QuorumKind.INFLUXDB
 
 
 @lru_cache(maxsize=4096)  # most rules call this for each workload
@@ -102,22 +102,22 @@ def _built_as_quorum(facts: Facts, workload: Workload) -> bool:
 
 
 @dataclass(frozen=True)
-class Group:
+class MemberGroup:
     """Pods or machines that are members of one quorum, or may be: of one or several workloads, or an etcd cluster."""
 
     resource: Resource
     """The resource that findings about the group name; of several workloads, the first by name."""
     title: str
     workloads: tuple[Workload, ...] = ()
-    etcd: Etcd | None = None
+    etcd: EtcdFacts | None = None
     error: Exception | None = None
     """The error if it is unknown which other workloads belong to the group; None if this is known."""
 
     @property
-    def kind(self) -> Quorum | None:
+    def kind(self) -> QuorumKind | None:
         """The kind of quorum, such as etcd; None if the program is not known. The group may still be a quorum."""
         if not self.workloads:
-            return Quorum.ETCD
+            return QuorumKind.ETCD
         known = (quorum_of(each) for each in self.workloads)
         if not self.several:
             return next(known)
@@ -142,21 +142,21 @@ def pods(facts: Facts, workload: Workload) -> int:
 
 
 @lru_cache(maxsize=2)  # a comparison of two stacks needs both
-def groups(facts: Facts) -> tuple[Group, ...]:
+def groups(facts: Facts) -> tuple[MemberGroup, ...]:
     """Returns the groups of a stack: etcd clusters on machines, quorums of pods, and other long-running workloads.
 
     A workload that does not form a quorum with other workloads is a group of its own.
     """
-    machines = tuple(Group(etcd.resource, etcd.title, etcd=etcd) for etcd in facts.etcds)
+    machines = tuple(MemberGroup(etcd.resource, etcd.title, etcd=etcd) for etcd in facts.etcds)
     return (*machines, *_together(facts))
 
 
-def group_of(facts: Facts, workload: Workload) -> Group:
+def group_of(facts: Facts, workload: Workload) -> MemberGroup:
     """Returns the group of pods that a long-running workload belongs to."""
     return next(group for group in groups(facts) if workload in group.workloads)
 
 
-def cluster_of(facts: Facts, workload: Workload) -> Group:
+def cluster_of(facts: Facts, workload: Workload) -> MemberGroup:
     """Returns the group of pods that a long-running workload belongs to.
 
     Raises the group's error if it is unknown which other workloads belong to the group.
@@ -167,12 +167,12 @@ def cluster_of(facts: Facts, workload: Workload) -> Group:
     return group
 
 
-def pod_groups(facts: Facts) -> Iterator[Group]:
+def pod_groups(facts: Facts) -> Iterator[MemberGroup]:
     """Returns the groups whose members are pods, without etcd clusters on machines."""
     return (group for group in groups(facts) if group.workloads)
 
 
-def is_quorum(facts: Facts, group: Group) -> bool:
+def is_quorum(facts: Facts, group: MemberGroup) -> bool:
     """Whether the group is a quorum with several members. Raises the group's error if its members are not known."""
     if group.error:
         raise group.error
@@ -193,13 +193,13 @@ def majority(members: int) -> int:
     return members // 2 + 1
 
 
-def _together(facts: Facts) -> list[Group]:
+def _together(facts: Facts) -> list[MemberGroup]:
     """Groups the long-running workloads of a stack: workloads whose pods form one quorum are one group."""
-    found: list[Group] = []
+    found: list[MemberGroup] = []
     for workload in facts.workloads:
         if not workload.is_long_running:
             continue
-        alone = Group(workload.resource, workload.title, (workload,))
+        alone = MemberGroup(workload.resource, workload.title, (workload,))
         try:
             mates = _mates(facts, found, workload) if is_member(facts, workload) else []
         except Exception as reason:  # rules report the reason for this group
@@ -210,7 +210,7 @@ def _together(facts: Facts) -> list[Group]:
     return found
 
 
-def _mates(facts: Facts, groups: list[Group], workload: Workload) -> list[Group]:
+def _mates(facts: Facts, groups: list[MemberGroup], workload: Workload) -> list[MemberGroup]:
     """Returns those of the groups whose members vote in the same quorum as the workload's pods."""
     return [
         group
@@ -220,12 +220,12 @@ def _mates(facts: Facts, groups: list[Group], workload: Workload) -> list[Group]
     ]
 
 
-def _joined(groups: list[Group]) -> Group:
+def _joined(groups: list[MemberGroup]) -> MemberGroup:
     workloads = tuple(each for group in groups for each in group.workloads)
     title = f"{join_names(sorted({f'{each.kind}s' for each in workloads}))} "
     title += join_names([each.resource.name for each in workloads])
     first = min(workloads, key=lambda each: each.resource.name)
-    return Group(first.resource, title, workloads)
+    return MemberGroup(first.resource, title, workloads)
 
 
 def _same_quorum(facts: Facts, one: Workload, other: Workload) -> bool:

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from blueprint.problems import InvalidStackError
-from blueprint.topology import Finding, TopologyError, place, read_topology
+from blueprint.topology import TopologyError, TopologyFinding, place, read_topology
 from tests.topologies import CACHE, ROOT, on_three, placed, run
 
 
@@ -161,7 +161,7 @@ def test_any_text_ends_in_findings_and_never_in_a_traceback(text: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         placement = placed(Path(folder), text)
     assert placement.refused
-    assert all(isinstance(finding, Finding) and finding.message for finding in placement.findings)
+    assert all(isinstance(finding, TopologyFinding) and finding.message for finding in placement.findings)
 
 
 @pytest.mark.parametrize("pattern", ["(a+)+$", "(a|a)*$", "(a|aa)+$", "([a-z]+)*x", "a*a*a*a*a*$"])

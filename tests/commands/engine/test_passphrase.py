@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from commands.engine import passphrase
-from commands.engine.passphrase import FILE, VALUE, Access, Command
+from commands.engine.passphrase import FILE, VALUE, Command, SecretAccess
 from commands.stack import Stack, Workspace, main_workspace
 from console.errors import UserError
 
@@ -41,7 +41,7 @@ def workspace(root: Path, stack: Stack, *, state: bool = False, kept: bool = Fal
 @pytest.mark.parametrize("stack", [LAB, PRODUCTION, LIVE_LAB])
 def test_a_given_passphrase_serves_every_command(root: Path, command: Command, stack: Stack) -> None:
     place = workspace(root, stack, state=True, kept=True)
-    assert passphrase.choose(command, stack, place, {VALUE: "mine"}) == Access({VALUE: "mine"})
+    assert passphrase.choose(command, stack, place, {VALUE: "mine"}) == SecretAccess({VALUE: "mine"})
 
 
 @pytest.mark.parametrize("command", ["up", "destroy"])
@@ -88,7 +88,7 @@ def test_the_first_up_of_a_lab_makes_one_up(root: Path) -> None:
 def test_later_commands_use_the_made_up_one(root: Path) -> None:
     place = workspace(root, LAB, state=True, kept=True)
     for command in ("up", "preview", "audit", "destroy"):
-        assert passphrase.choose(command, LAB, place, {}) == Access({FILE: str(place.passphrase_file)})
+        assert passphrase.choose(command, LAB, place, {}) == SecretAccess({FILE: str(place.passphrase_file)})
 
 
 def test_a_made_up_passphrase_does_not_serve_what_matters(root: Path) -> None:
@@ -119,7 +119,7 @@ def test_a_lab_in_a_shared_state_gets_nothing_made_up(root: Path) -> None:
 
 def test_a_key_service_needs_no_passphrase(root: Path) -> None:
     sealed = replace(PRODUCTION, secrets_provider="awskms://key")
-    assert passphrase.choose("up", sealed, workspace(root, sealed), {}) == Access()
+    assert passphrase.choose("up", sealed, workspace(root, sealed), {}) == SecretAccess()
 
 
 def test_a_passphrase_file_that_is_not_there_is_named(root: Path) -> None:

@@ -12,7 +12,7 @@ from blueprint.plan.nodes import Node
 from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
 from cluster.objects import Object
-from commands.live.live_nodes import Change, Difference, differences, notes, patch
+from commands.live.live_nodes import Difference, NodeChange, differences, notes, patch
 from contract import COMPUTE_NODE, CONTROL_PLANE_TAINT, DEDICATED, POOL, RACK, SERVER, ZONE
 from formats.kubernetes_quantity import parse
 from tests.stacks import STACKS
@@ -171,7 +171,7 @@ def test_the_patch_keeps_other_taints_and_fails_if_the_node_has_changed_since() 
     taints = ("a=1:NoSchedule", f"{DEDICATED}=old:NoSchedule", "gone=:NoExecute")
     node: Object = {"metadata": {"name": "n", "resourceVersion": "7"}, "spec": {"taints": [*map(_taint, taints)]}}
     labels = {POOL: "mysqld", SERVER: None}
-    change = Change("n", labels, ((DEDICATED, "mysqld", "NoSchedule"),), (("gone", "", "NoExecute"),))
+    change = NodeChange("n", labels, ((DEDICATED, "mysqld", "NoSchedule"),), (("gone", "", "NoExecute"),))
     assert patch(change, node) == {
         "metadata": {"labels": {POOL: "mysqld", SERVER: None}, "resourceVersion": "7"},
         "spec": {"taints": [_taint("a=1:NoSchedule"), _taint(f"{DEDICATED}=mysqld:NoSchedule")]},

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from changes.change import Change, Kind, Level, Phase
+from changes.change import Change, ChangeKind, Phase, Risk
 from changes.summary import Comparison
 from commands.engine.event_pipe import RunSummary
 from commands.engine.operation import PACK
@@ -21,8 +21,8 @@ from toolchain.engine import Engine
 BASE = Base("main", "0123456789ab")
 ENGINE = cast("Engine", None)
 """The engine, which the fake previews do not start."""
-ROLLS = Change(Kind.MEMBERS_ROLLED, Phase.ROLL, "rolls quorum rabbitmq", ("urn",), level=Level.RISKY)
-GONE = Change(Kind.MEMBERS_LEAVE, Phase.REMOVE, "removes the whole quorum", ("urn",), level=Level.FORBIDDEN)
+ROLLS = Change(ChangeKind.MEMBERS_ROLLED, Phase.ROLL, "rolls quorum rabbitmq", ("urn",), level=Risk.RISKY)
+GONE = Change(ChangeKind.MEMBERS_LEAVE, Phase.REMOVE, "removes the whole quorum", ("urn",), level=Risk.FORBIDDEN)
 
 
 def sides(stack: str, change: Change) -> Sides:
@@ -133,7 +133,7 @@ def test_a_forbidden_change_is_the_gravest_end(root: Path) -> None:
 
 
 def test_a_stack_s_part_fits_a_comment(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    many = [Change(Kind.OTHER, Phase.ROLL, f"changes {'x' * 300} {number}", ("urn",)) for number in range(500)]
+    many = [Change(ChangeKind.OTHER, Phase.ROLL, f"changes {'x' * 300} {number}", ("urn",)) for number in range(500)]
     monkeypatch.setitem(FINDINGS, "head", [finding(f"rule-{number}", "fail", "y" * 300) for number in range(500)])
     full = Sides(
         Previewed(None), Previewed(RunSummary(lines=["head"])), Comparison("good", "main", "0", "h", tuple(many)), ""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from commands.run import run_findings
-from policy.engine.events import Violation
+from policy.engine.events import ReportedViolation
 from tests.commands.run.events import urn
 
 MESSAGE = "Etcd has an odd size\nMasterTier {0}: 2 members; expected 3\nFix: Add one.\nSource: 004, 5.5"
 
 
-def violation(rule: str, resource: str, enforcement: str = "mandatory", pack: str = "quorate") -> Violation:
-    return Violation(pack, rule, urn("a:b:C", resource), enforcement, MESSAGE.format(resource))
+def violation(rule: str, resource: str, enforcement: str = "mandatory", pack: str = "quorate") -> ReportedViolation:
+    return ReportedViolation(pack, rule, urn("a:b:C", resource), enforcement, MESSAGE.format(resource))
 
 
 def test_mandatory_rules_come_first_and_a_rule_is_shown_once() -> None:

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from components.machine import File, Parts, Quorum, Step, Unit, directory
+from components.machine import File, MemberQuorum, Parts, Step, Unit, directory
 from components.templates import fill
 
-ETCD = Quorum(
+ETCD = MemberQuorum(
     "etcd", may_stop='[ -f "$ROOT/spare" ] || { echo "2 of 3 needed"; exit 1; }', is_back='[ -f "$ROOT/back" ]'
 )
 SERVICE = Unit("etcd.service", disrupts=ETCD)

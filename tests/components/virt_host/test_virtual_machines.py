@@ -23,7 +23,7 @@ from components.virt_host import live_changes, redefinition, restarts
 from components.virt_host.cloud_init import Guest, Interface, meta_data, network_config, user_data
 from components.virt_host.domain import DOMAIN, files
 from components.virt_host.host_keys import host_key
-from components.virt_host.redefinition import Change, RestartError
+from components.virt_host.redefinition import Redefinition, RestartError
 from tests.fakes import script
 from tests.stacks import parsed, server
 
@@ -143,7 +143,7 @@ def test_the_default_domain_fits_what_is_made() -> None:
     assert files(machine("kvm"), None) == files(machine("kvm"), None)
 
 
-Fake = Callable[..., tuple[Change, Path]]
+Fake = Callable[..., tuple[Redefinition, Path]]
 
 
 @pytest.fixture
@@ -158,7 +158,7 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fake:
 
     def make(
         stays_on: bool = False, text: str = DOMAIN_XML, before: str = BEFORE, **answers: int
-    ) -> tuple[Change, Path]:
+    ) -> tuple[Redefinition, Path]:
         codes = {"may": 0, "back": 0, "set": 0, **answers}
         program = script(
             tmp_path,
@@ -176,7 +176,7 @@ case "$*" in
     set*) exit {codes["set"]} ;;
 esac""",
         )
-        return Change("m", before, text, [str(program)], [str(program)], "may", "back", ""), log
+        return Redefinition("m", before, text, [str(program)], [str(program)], "may", "back", ""), log
 
     return make
 

@@ -9,21 +9,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openstack.config.formats import public_text
-from openstack.config.layers import ConfigFile, Layer, Level, Repeated, Setting, merge
+from openstack.config.layers import ConfigFile, Layer, Origin, Repeated, Setting, merge
 
-RELEASE = Layer(Level.RELEASE, "oslo.config", {"DEFAULT": {"debug": False, "workers": 1}, "api": {"hosts": ("a", "b")}})
-SIZE = Layer(Level.ARCHITECTURE, "004, 5.3.7", {"DEFAULT": {"workers": 3}})
-STACK = Layer(Level.STACK, "quorate:services.nova-api", {"api": {"hosts": ("c",)}})
-NODE = Layer(Level.NODE, "quorate:nodes.cmp1", {"DEFAULT": {"debug": True}})
+RELEASE = Layer(
+    Origin.RELEASE, "oslo.config", {"DEFAULT": {"debug": False, "workers": 1}, "api": {"hosts": ("a", "b")}}
+)
+SIZE = Layer(Origin.ARCHITECTURE, "004, 5.3.7", {"DEFAULT": {"workers": 3}})
+STACK = Layer(Origin.STACK, "quorate:services.nova-api", {"api": {"hosts": ("c",)}})
+NODE = Layer(Origin.NODE, "quorate:nodes.cmp1", {"DEFAULT": {"debug": True}})
 
 
 def test_each_value_has_its_layer_and_its_source() -> None:
     assert merge([RELEASE, SIZE, STACK, NODE]) == {
         "DEFAULT": {
-            "debug": Setting(True, Level.NODE, "quorate:nodes.cmp1"),
-            "workers": Setting(3, Level.ARCHITECTURE, "004, 5.3.7"),
+            "debug": Setting(True, Origin.NODE, "quorate:nodes.cmp1"),
+            "workers": Setting(3, Origin.ARCHITECTURE, "004, 5.3.7"),
         },
-        "api": {"hosts": Setting(("c",), Level.STACK, "quorate:services.nova-api")},
+        "api": {"hosts": Setting(("c",), Origin.STACK, "quorate:services.nova-api")},
     }
 
 
@@ -33,20 +35,20 @@ def test_the_levels_decide_and_not_the_order_of_the_layers() -> None:
 
 def test_of_one_level_the_later_layer_overrides() -> None:
     """A process's options after its project's, a later matching node key after an earlier one."""
-    process = Layer(Level.STACK, "process", {"api": {"hosts": ("d",)}})
+    process = Layer(Origin.STACK, "process", {"api": {"hosts": ("d",)}})
     assert merge([STACK, process])["api"]["hosts"].source == "process"
     assert merge([process, STACK])["api"]["hosts"].source == "quorate:services.nova-api"
 
 
 def test_an_ini_file() -> None:
-    layer = Layer(Level.PROJECT, "-", {"pci": {"alias": Repeated(("x", "y"))}, "b": {"empty": ""}})
+    layer = Layer(Origin.PROJECT, "-", {"pci": {"alias": Repeated(("x", "y"))}, "b": {"empty": ""}})
     assert public_text(ConfigFile("nova.conf", "ini", (RELEASE, SIZE, NODE, layer))) == (
         "[DEFAULT]\ndebug = true\nworkers = 3\n\n[api]\nhosts = a,b\n\n[b]\nempty =\n\n[pci]\nalias = x\nalias = y\n"
     )
 
 
 def test_a_file_without_sections() -> None:
-    layer = Layer(Level.PROJECT, "-", {"": {"vm_memory_high_watermark.relative": 0.6, "a": "b"}})
+    layer = Layer(Origin.PROJECT, "-", {"": {"vm_memory_high_watermark.relative": 0.6, "a": "b"}})
     assert (
         public_text(ConfigFile("rabbitmq.conf", "flat", (layer,))) == "a = b\nvm_memory_high_watermark.relative = 0.6\n"
     )
@@ -56,7 +58,7 @@ def test_a_file_without_sections() -> None:
 
 def test_a_value_of_two_lines_is_rejected() -> None:
     """A value with two lines is rejected, because its second line would be read as another option."""
-    layer = Layer(Level.STACK, "-", {"DEFAULT": {"a": "b\nc = d"}})
+    layer = Layer(Origin.STACK, "-", {"DEFAULT": {"a": "b\nc = d"}})
     with pytest.raises(ValueError, match="a: a value has one line, not 2"):
         public_text(ConfigFile("x.conf", "ini", (layer,)))
 
@@ -70,7 +72,7 @@ def test_further_layers_leave_the_file_as_it_was() -> None:
 NAMES = st.text("abcdefghij_", min_size=1, max_size=6)
 VALUES = st.one_of(st.integers(), st.text("abc /:$", max_size=8).map(str.strip))
 SECTIONS = st.dictionaries(NAMES, st.dictionaries(NAMES, VALUES, min_size=1, max_size=4), max_size=4)
-LAYERS = st.lists(st.builds(Layer, st.sampled_from(Level), st.just("-"), SECTIONS), max_size=5)
+LAYERS = st.lists(st.builds(Layer, st.sampled_from(Origin), st.just("-"), SECTIONS), max_size=5)
 
 
 @given(LAYERS)

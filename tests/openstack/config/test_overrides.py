@@ -6,12 +6,12 @@ from typing import Any
 
 from openstack.config import sections
 from openstack.config.formats import public_text
-from openstack.config.layers import ConfigFile, Layer, Level, TextFile
+from openstack.config.layers import ConfigFile, Layer, Origin, TextFile
 from openstack.config.overrides import with_options
 from tests.stacks import full_size, parsed
 
 FILE = ConfigFile(
-    "nova.conf", "ini", (Layer(Level.PROJECT, "-", {"DEFAULT": {"debug": False, "reserved_host_cpus": 1}}),)
+    "nova.conf", "ini", (Layer(Origin.PROJECT, "-", {"DEFAULT": {"debug": False, "reserved_host_cpus": 1}}),)
 )
 
 
@@ -45,7 +45,7 @@ def test_a_repeated_option_is_written_once_for_each_value_and_a_list_with_commas
 
 def test_a_job_that_changes_tables_takes_the_stack_files_parameters_of_the_connection() -> None:
     """Such as TLS to the database, which the job must not lose."""
-    limited = Layer(Level.PROJECT, "-", {"database": {"connection_parameters": sections.LIMITED}})
+    limited = Layer(Origin.PROJECT, "-", {"database": {"connection_parameters": sections.LIMITED}})
     file = sections.with_long_statements(ConfigFile("nova.conf", "ini", (limited,)))
     assert public_text(file) == f"[database]\nconnection_parameters = {sections.CONNECT}\n"
     given = {"options": {"nova.conf": {"database": {"connection_parameters": "ssl_ca=/ca.pem"}}}}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from policy.engine.events import Phase, PhaseEnd, Step, Violation, parse
+from policy.engine.events import EnginePhase, EngineStep, PhaseEnd, ReportedViolation, parse
 
 URN = "urn:pulumi:dev::quorate::kubernetes:apps/v1:StatefulSet::galera"
 STACK = {
@@ -15,8 +15,8 @@ STACK = {
 }
 
 
-def phase(*events: dict[str, Any]) -> Phase:
-    found = Phase()
+def phase(*events: dict[str, Any]) -> EnginePhase:
+    found = EnginePhase()
     for event in events:
         parsed = parse(json.dumps(event))
         assert parsed is not None
@@ -49,7 +49,7 @@ def test_each_kind_of_event() -> None:
         {"timestamp": 7, "summaryEvent": summary},
     )
     assert (found.profile, found.stack_urn, found.messages) == ("lab", STACK["urn"], ["hello\n"])
-    assert found.violations == [Violation("quorate", "galera-size", URN, "advisory", "4 members")]
+    assert found.violations == [ReportedViolation("quorate", "galera-size", URN, "advisory", "4 members")]
     assert found.packs["quorate"].passed == {"etcd-size"}
     assert found.end == PhaseEnd("succeeded", {"create": 2}, is_preview=True, time=7)
 
@@ -57,11 +57,11 @@ def test_each_kind_of_event() -> None:
 def test_a_step_tells_whether_the_resource_stays() -> None:
     state: dict[str, Any] = {"type": "a:b:C", "urn": URN, "inputs": {}}
 
-    def step(operation: str) -> Step | None:
+    def step(operation: str) -> EngineStep | None:
         event = parse(json.dumps({"resourcePreEvent": {"metadata": {"op": operation, "new": state}}}))
         return event.step if event else None
 
-    assert step("same") == Step("a:b:C", URN, removes=False, state=state, operation="same")
+    assert step("same") == EngineStep("a:b:C", URN, removes=False, state=state, operation="same")
     removes = {operation: found.removes for operation in ("update", "delete") if (found := step(operation))}
     assert removes == {"update": False, "delete": True}
 

@@ -9,7 +9,7 @@ import pytest
 
 from blueprint.architecture.loader import FOLDER, NAMES, ArchitectureError, load_architecture
 from policy.facts import architecture
-from policy.facts.architecture import Row
+from policy.facts.architecture import RequiredRow
 
 
 def test_the_same_files_are_built_in() -> None:
@@ -20,7 +20,7 @@ def test_the_same_files_are_built_in() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_field_has_the_value_of_the_model(name: str) -> None:
     model, read = load_architecture(name), architecture.built_in(name)
-    assert all(isinstance(each, Row) for each in read.rows)
+    assert all(isinstance(each, RequiredRow) for each in read.rows)
     for ours, theirs in ((read, model), (read.light, model.light), *zip(read.rows, model.rows, strict=True)):
         for field in fields(ours):
             value = getattr(ours, field.name)

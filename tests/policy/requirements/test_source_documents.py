@@ -14,7 +14,7 @@ import pytest
 
 from policy.catalogue import RULES
 from policy.requirements import PROJECT, parts
-from policy.rule import Source
+from policy.rule import RuleSource
 from tests.policy.requirements.seeds import COPIED, Reading, copied, faults, losses, readings, sentences, text
 
 FOLDER = os.environ.get("QUORATE_SEEDS", "")
@@ -40,7 +40,7 @@ def test_no_requirement_of_the_documents_is_missing() -> None:
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=str)
-def test_a_source_of_a_rule_is_one_sentence_faithfully_paraphrased(source: Source) -> None:
+def test_a_source_of_a_rule_is_one_sentence_faithfully_paraphrased(source: RuleSource) -> None:
     part = next(each for each in _readings() if each.part.covers(source.seed, source.section))
     sentence = part.sentence(source.section, source.sentence)
     assert sentence, "the section has no such sentence"

@@ -1,4 +1,4 @@
-from policy.facts.levels import Level
+from policy.facts.levels import RuleLevel
 from policy.findings import Enforcement
 from policy.rule import ENFORCEMENT, IN_ANY_PROFILE
 from policy.rules.enforcement import configuration_received, enforcement_not_lowered, lab_profile_fits
@@ -10,8 +10,8 @@ STACK = "quorate-test"
 LAB = cloud(profile="lab")
 
 
-def level(rule: str, applied: Enforcement) -> Level:
-    return Level(rule, ENFORCEMENT, applied)
+def level(rule: str, applied: Enforcement) -> RuleLevel:
+    return RuleLevel(rule, ENFORCEMENT, applied)
 
 
 AS_IT_IS = level("galera-size", Enforcement.MANDATORY)
@@ -45,14 +45,14 @@ CASES = (
         lowered,
         "one that is mandatory in every profile",
         stack(),
-        levels=[Level("stateful-keeps-data", IN_ANY_PROFILE, Enforcement.ADVISORY)],
+        levels=[RuleLevel("stateful-keeps-data", IN_ANY_PROFILE, Enforcement.ADVISORY)],
         fails=STACK,
     ),
     case(
         lowered,
         "an advisory rule is disabled",
         stack(),
-        levels=[Level("waiver-is-used", ADVICE, Enforcement.DISABLED)],
+        levels=[RuleLevel("waiver-is-used", ADVICE, Enforcement.DISABLED)],
         passes=STACK,
     ),
     case(

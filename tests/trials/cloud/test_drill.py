@@ -15,7 +15,7 @@ from console.errors import UserError
 from trials.cloud import masters, network
 from trials.cloud.drill import disturbances, drill_report, load, observer, readiness, result, workloads
 from trials.cloud.drill.result import Drill, Event, Members, Silence, Writes
-from trials.cloud.drill.workloads import Workload
+from trials.cloud.drill.workloads import DrilledWorkload
 from trials.cloud.lab_machines import Lab
 
 
@@ -214,8 +214,8 @@ def test_pods_are_replaced_only_while_everything_is_ready(
         turns.append(set())
         return ["mysqld: 2 of 3"] if len(turns) - 1 == fails else []
 
-    def expected_workloads(_lab: Lab) -> list[Workload]:
-        return [Workload(f"deployment/{name}", name, 3) for name in ("a", "b", "mysqld", "c")]
+    def expected_workloads(_lab: Lab) -> list[DrilledWorkload]:
+        return [DrilledWorkload(f"deployment/{name}", name, 3) for name in ("a", "b", "mysqld", "c")]
 
     monkeypatch.setattr(workloads, "expected", expected_workloads)
     monkeypatch.setattr(masters, "kubectl", kubectl)

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from trials.cloud.images import archive
-from trials.cloud.images.archive import NAME, Image, Layer, UnsupportedFileError
+from trials.cloud.images.archive import NAME, Image, ImageLayer, UnsupportedFileError
 
 
 def tree(place: Path) -> Path:
@@ -33,12 +33,12 @@ def tree(place: Path) -> Path:
     return place
 
 
-def packed(place: Path, path: Path) -> Layer:
+def packed(place: Path, path: Path) -> ImageLayer:
     facts: dict[str, Any] = dict(archive.pack(place, path))
-    return Layer(path=path, **facts)
+    return ImageLayer(path=path, **facts)
 
 
-def unpacked(layer: Layer) -> tarfile.TarFile:
+def unpacked(layer: ImageLayer) -> tarfile.TarFile:
     content = gzip.decompress(layer.path.read_bytes())
     assert hashlib.sha256(content).hexdigest() == layer.diff_id
     return tarfile.open(fileobj=io.BytesIO(content))

@@ -12,7 +12,7 @@ from tests.stacks import ROOT
 from tests.trials.services.stack import documents
 from trials.cloud.images import script
 from trials.cloud.images.prepare import by_recipe
-from trials.cloud.images.recipe import OWN_FILES, Catalogue, Recipe, RecipeError, catalogue, parse_catalogue
+from trials.cloud.images.recipe import OWN_FILES, ImageCatalogue, Recipe, RecipeError, catalogue, parse_catalogue
 
 SMALL = """\
 repository: quay.io/openstack.kolla
@@ -154,7 +154,7 @@ def _groups() -> dict[str, int]:
 
 
 def test_the_catalogue_is_read_once() -> None:
-    assert isinstance(catalogue(), Catalogue)
+    assert isinstance(catalogue(), ImageCatalogue)
     assert catalogue() is catalogue()
 
 

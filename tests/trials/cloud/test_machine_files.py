@@ -14,7 +14,7 @@ from blueprint.stackfile.loader import load_file
 from tests.components.machine.test_directory import shellcheck
 from tests.stacks import STACKS
 from trials.cloud import bring_up, image_store, node_files
-from trials.cloud.lab_machines import Lab, Machine, lab_of
+from trials.cloud.lab_machines import Lab, LabMachine, lab_of
 
 SCRIPTS = Path(node_files.__file__).parent
 
@@ -87,7 +87,7 @@ def test_a_store_is_shared_without_its_layers(tmp_path: Path) -> None:
 
 
 def test_a_node_that_is_missing_or_not_ready_is_named(lab: Lab) -> None:
-    def node(machine: Machine, status: str) -> dict[str, object]:
+    def node(machine: LabMachine, status: str) -> dict[str, object]:
         return {"metadata": {"name": machine.name}, "status": {"conditions": [{"type": "Ready", "status": status}]}}
 
     first, second, *others = lab.machines

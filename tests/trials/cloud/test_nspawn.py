@@ -15,7 +15,7 @@ from blueprint.stackfile.loader import load_file
 from console.errors import UserError
 from tests.stacks import STACKS
 from trials.cloud import nspawn
-from trials.cloud.lab_machines import Machine, lab_of
+from trials.cloud.lab_machines import LabMachine, lab_of
 
 SLOW_AT_FIRST = """\
 #!/bin/sh
@@ -26,17 +26,17 @@ exec sleep 30
 
 
 @pytest.fixture
-def machine(tmp_path: Path) -> Machine:
+def machine(tmp_path: Path) -> LabMachine:
     """A machine that has not been started."""
     found = lab_of("dev", plan(load_file(STACKS["dev"])), Path("/rendered")).machine("virt1")
     return replace(found, directory=tmp_path)
 
 
 @pytest.fixture
-def on_host(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> Machine:
+def on_host(machine: LabMachine, monkeypatch: pytest.MonkeyPatch) -> LabMachine:
     """A machine whose commands run on the host."""
 
-    def leader(_machine: Machine) -> int:
+    def leader(_machine: LabMachine) -> int:
         return 1
 
     def entry(_pid: int) -> list[str]:
@@ -47,13 +47,13 @@ def on_host(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> Machine:
     return machine
 
 
-def test_a_command_that_takes_too_long_fails_with_the_reason(on_host: Machine) -> None:
+def test_a_command_that_takes_too_long_fails_with_the_reason(on_host: LabMachine) -> None:
     done = nspawn.run_in(on_host, ["sleep", "30"], timeout=0.2)
     assert (done.returncode, done.stderr) == (nspawn.TIMED_OUT, "sleep 30 did not end within 0.2 s")
 
 
 def test_a_machine_that_is_slow_to_answer_is_asked_again(
-    on_host: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    on_host: LabMachine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     systemctl = tmp_path / "systemctl"
     systemctl.write_text(SLOW_AT_FIRST.format(asked=tmp_path / "asked"))
@@ -64,7 +64,7 @@ def test_a_machine_that_is_slow_to_answer_is_asked_again(
     assert (tmp_path / "asked").exists()
 
 
-def test_a_machine_that_does_not_boot_is_named(on_host: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_machine_that_does_not_boot_is_named(on_host: LabMachine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nspawn, "BOOT", 1.0)
     monkeypatch.setattr(nspawn, "ANSWER", 0.1)
     monkeypatch.setattr(nspawn, "PATH", "/nonexistent")
@@ -73,13 +73,13 @@ def test_a_machine_that_does_not_boot_is_named(on_host: Machine, monkeypatch: py
 
 
 def test_a_machine_is_waited_for_until_its_init_is_systemd(
-    machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    machine: LabMachine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "systemd").symlink_to("/bin/sleep")
     with subprocess.Popen(["/bin/sleep", "60"]) as nspawns, subprocess.Popen([tmp_path / "systemd", "60"]) as systemd:
         leaders = [None, None, nspawns.pid, nspawns.pid, systemd.pid]  # asked twice a round
 
-        def leader(_machine: Machine) -> int | None:
+        def leader(_machine: LabMachine) -> int | None:
             return leaders.pop(0)
 
         def supervisor(_directory: Path) -> int:
@@ -94,7 +94,7 @@ def test_a_machine_is_waited_for_until_its_init_is_systemd(
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="makes PID namespaces, which needs root")
-def test_the_first_process_of_a_machine_is_found_below_its_supervisor(machine: Machine) -> None:
+def test_the_first_process_of_a_machine_is_found_below_its_supervisor(machine: LabMachine) -> None:
     assert nspawn.leader(machine) is None
     # The shell stays between the supervisor and the namespace, and the machine has a namespace of its own inside.
     inner = "unshare --pid --fork --kill-child sleep 60"
@@ -110,7 +110,7 @@ def test_the_first_process_of_a_machine_is_found_below_its_supervisor(machine: M
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="makes PID namespaces, which needs root")
-def test_a_machine_runs_while_its_supervisor_executes_its_next_program(machine: Machine, tmp_path: Path) -> None:
+def test_a_machine_runs_while_its_supervisor_executes_its_next_program(machine: LabMachine, tmp_path: Path) -> None:
     again = tmp_path / "again"
     again.write_text('#!/bin/sh\nexec "$0"\n')  # without a command line each time
     again.chmod(0o755)
@@ -124,7 +124,7 @@ def test_a_machine_runs_while_its_supervisor_executes_its_next_program(machine: 
             supervisor.kill()
 
 
-def _await_leader(machine: Machine, program: str) -> int:
+def _await_leader(machine: LabMachine, program: str) -> int:
     """Waits until the machine's first process is the program: just after its fork, it is still unshare."""
     end = time.monotonic() + 60
     while True:

@@ -11,7 +11,7 @@ import pytest
 
 from console.errors import UserError
 from trials.cloud import bring_up, host, network, nspawn
-from trials.cloud.lab_machines import DIRECTORY, Lab, Machine
+from trials.cloud.lab_machines import DIRECTORY, Lab, LabMachine
 
 OF_A_TEST = " (test)"
 """End of the names of tests' labs, by which a lab that an interrupted test left is recognized."""
@@ -46,7 +46,7 @@ def require_nothing_left() -> None:
     assert [path.name for path in DIRECTORY.iterdir()] == ["lock"]
 
 
-def set_up(lab: Lab, first: Callable[[Machine], object] | None = None) -> None:
+def set_up(lab: Lab, first: Callable[[LabMachine], object] | None = None) -> None:
     """Makes machines of etcd, then all masters at once, because etcd waits for a majority; the other machines join.
 
     `first`: what is done with the first master in place of `apply`.
@@ -72,19 +72,19 @@ def await_nodes(lab: Lab) -> None:
     raise UserError(f"These nodes are not Ready after {READY:.0f} s: {', '.join(waiting)}")
 
 
-def deliver(machine: Machine) -> None:
+def deliver(machine: LabMachine) -> None:
     """Copies the machine's rendered directory and secret files to it."""
     nspawn.push(machine, machine.tree, f"{RENDERED}/machines/{machine.name}")
     if machine.secrets.is_dir():
         nspawn.push(machine, machine.secrets, f"{RENDERED}/secrets/machines/{machine.name}")
 
 
-def apply(machine: Machine) -> str:
+def apply(machine: LabMachine) -> str:
     """Runs the machine's `apply` and returns its output. Raises UserError with the last lines if it fails."""
     return run(machine, "apply")
 
 
-def begin(machine: Machine) -> subprocess.Popen[bytes]:
+def begin(machine: LabMachine) -> subprocess.Popen[bytes]:
     """Starts the machine's `apply` and does not wait for it."""
     return subprocess.Popen(
         ["nsenter", "-t", str(nspawn.leader(machine)), "-m", "-u", "-i", "-n", "-p", "-C", "--root",
@@ -92,7 +92,7 @@ def begin(machine: Machine) -> subprocess.Popen[bytes]:
     )  # fmt: skip
 
 
-def kill(machine: Machine, running: subprocess.Popen[bytes]) -> None:
+def kill(machine: LabMachine, running: subprocess.Popen[bytes]) -> None:
     """Kills `apply` and all its programs on a machine, as a lost connection may do."""
     programs = f"[m]achines/{machine.name}|[l]ib/quorate|[k]ubeadm "
     nspawn.run_in(machine, ["sh", "-c", f"kill -9 $(pgrep -f '{programs}')"])
@@ -100,7 +100,7 @@ def kill(machine: Machine, running: subprocess.Popen[bytes]) -> None:
         raise UserError(f"apply on {machine.name} had ended before it was killed.")
 
 
-def run(machine: Machine, script: str, code: int = 0) -> str:
+def run(machine: LabMachine, script: str, code: int = 0) -> str:
     """Runs a script of the machine's directory and returns its output.
 
     Raises UserError with the last lines if it does not end with the exit code `code`.
@@ -116,7 +116,7 @@ def run(machine: Machine, script: str, code: int = 0) -> str:
     return output
 
 
-def _each(machines: Iterable[Machine], work: Callable[[Machine], object], at_once: int) -> None:
+def _each(machines: Iterable[LabMachine], work: Callable[[LabMachine], object], at_once: int) -> None:
     """Works on several machines at the same time; raises the first error after all have ended."""
     with ThreadPoolExecutor(at_once) as pool:
         for result in [pool.submit(work, machine) for machine in machines]:

@@ -31,7 +31,7 @@ from tests.trials.machines import by_hand
 from tests.trials.machines.report_plugin import proof_of
 from trials.cloud import bring_up, host, masters, network, nspawn, power
 from trials.cloud.drill import result
-from trials.cloud.lab_machines import Lab, Machine, lab_of
+from trials.cloud.lab_machines import Lab, LabMachine, lab_of
 from trials.trial_report import Proof
 
 LAB = f"members{by_hand.OF_A_TEST}"
@@ -65,7 +65,7 @@ class Changing:
     directory: Path
     operations: list[Operation] = field(default_factory=list[Operation])
 
-    def machine(self, name: str) -> Machine:
+    def machine(self, name: str) -> LabMachine:
         """Returns a machine by name."""
         return self.lab.machine(name)
 
@@ -224,7 +224,7 @@ def changing_lab(work: Path) -> Generator[Changing]:
             bring_up.take_down()
 
 
-def start(changing: Changing, first_master: Callable[[Machine], object]) -> None:
+def start(changing: Changing, first_master: Callable[[LabMachine], object]) -> None:
     """Makes the cluster of the first three masters and the workers. `first_master`: how the first one is set up."""
     first = replace(changing.lab, machines=tuple(map(changing.machine, (*MASTERS[:3], *WORKERS))))
     by_hand.set_up(first, first_master)
@@ -246,7 +246,7 @@ def make_client(lab: Lab) -> None:
     until(f"the proxy of {worker.name} answers", lambda: nspawn.run_in(worker, ask).returncode == 0)
 
 
-def etcdctl(master: Machine, *words: str) -> str:
+def etcdctl(master: LabMachine, *words: str) -> str:
     """Runs etcdctl on a master's own member, and returns its output."""
     flags = [f"--{flag}={masters.ETCD_PKI}/{name}" for flag, name in
              (("cacert", "ca.crt"), ("cert", "server.crt"), ("key", "server.key"))]  # fmt: skip

@@ -14,11 +14,11 @@ from blueprint.plan.nodes import Capacity
 from tests.trials.machines import virt_network
 from tests.trials.machines.virt_network import Place
 from trials.cloud import bring_up, host, network, nspawn, ssh_access
-from trials.cloud.lab_machines import DIRECTORY, Machine
+from trials.cloud.lab_machines import DIRECTORY, LabMachine
 
 NAME = "virt1"
 ADDRESS = "10.77.1.1"
-MACHINE = Machine(
+MACHINE = LabMachine(
     name=NAME,
     server=NAME,
     address=IPv4Address(ADDRESS),

@@ -11,11 +11,11 @@ import pulumi
 from blueprint.plan.nodes import node
 from blueprint.stackfile.inventory import machines
 from blueprint.stackfile.loader import load_file
-from components.machine import Machine, MachineArgs, Parts, Step
+from components.machine import MachineArgs, MachineComponent, Parts, Step
 from components.secrets import Keyring
-from components.target import VirtualMachine
+from components.target import GuestMachine
 from components.target.hypervisors import Hypervisors
-from components.target.ssh import Ssh
+from components.target.ssh import SshTarget
 from components.virt_host import VirtHost, VirtHostArgs, files
 from components.virt_host.host_keys import HostKeys
 from components.virt_host.restarts import Restart
@@ -33,7 +33,7 @@ settings = load_file(Path(f"Pulumi.{stack}.yaml"))
 found = machines(settings)
 nodes = [node(machine, "master") for machine in found if machine.vm]
 keys = HostKeys(Keyring("ssh", pulumi.Config("quorate").require_secret("rootSecret")))
-target = Ssh(
+target = SshTarget(
     stack,
     settings.ssh,
     nodes,
@@ -46,8 +46,8 @@ for own in nodes:
     restart = Restart(
         own, "if [ -e /root/needed ]; then echo 'the quorum cannot spare it'; exit 3; fi", "cat /proc/uptime"
     )
-    vm = VirtualMachine(own, files(own, settings.template), 1, restart)
+    vm = GuestMachine(own, files(own, settings.template), 1, restart)
     after = list(target.virtual_machine(own.name, vm, after, pulumi.ResourceOptions(parent=hosts[own.server])))
     parent = hosts[own.server].child(depends_on=after)
-    Machine(f"machine-{own.name}", MachineArgs(own, Parts(steps=(MARK,)), target), parent)
+    MachineComponent(f"machine-{own.name}", MachineArgs(own, Parts(steps=(MARK,)), target), parent)
     pulumi.export(own.name, keys.public(own.name))

@@ -11,7 +11,7 @@ from blueprint.plan.nodes import node
 from blueprint.stackfile.inventory import machines
 from blueprint.stackfile.loader import load_file
 from components.secrets import Keyring
-from components.target import VirtualMachine
+from components.target import GuestMachine
 from components.target.hypervisors import Hypervisors
 from components.virt_host import VirtHost, VirtHostArgs, files
 from components.virt_host.host_keys import HostKeys
@@ -31,7 +31,7 @@ for machine in found:
         restart = Restart(
             own, "if [ -e /root/needed ]; then echo 'the quorum cannot spare it'; exit 3; fi", "cat /proc/uptime"
         )
-        vm = VirtualMachine(own, files(own, settings.template), machine.vm.disk, restart)
+        vm = GuestMachine(own, files(own, settings.template), machine.vm.disk, restart)
         parent = pulumi.ResourceOptions(parent=components[machine.server])
         after = list(maker.machine(machine.name, vm, after, parent))
         pulumi.export(machine.name, keys.public(machine.name))

@@ -23,7 +23,7 @@ from tests.trials.machines import by_hand
 from toolchain import openstack_programs
 from trials.cloud import bring_up, client, host, ingress_controller, masters, nspawn
 from trials.cloud.drill import readiness, workloads
-from trials.cloud.drill.observation import Cloud
+from trials.cloud.drill.observation import DrilledCloud
 from trials.cloud.images.prepare import prepare
 from trials.cloud.lab_machines import Lab, lab_of
 
@@ -74,11 +74,11 @@ class SmallLab:
     directory: Path
     """For files with credentials."""
 
-    def cloud(self, release: Path) -> Cloud:
+    def cloud(self, release: Path) -> DrilledCloud:
         """What a drill needs to know of it. `release`: environment with openstacksdk."""
         urls = client.set_up(self.lab, self.lab.workers[-1], self.directory, Reporter())
         quorums = {each.name: each.instances for each in self.planned.processes if each.name in ("mysqld", "rabbitmq")}
-        return Cloud(
+        return DrilledCloud(
             apis={"keystone": urls["keystone"]},
             quorums=quorums,
             release=release,

@@ -30,7 +30,7 @@ from tests.trials.machines.changing_lab import (
 )
 from tests.trials.machines.report_plugin import PROOF
 from trials.cloud import nspawn
-from trials.cloud.lab_machines import Machine
+from trials.cloud.lab_machines import LabMachine
 
 pytestmark = [pytest.mark.alone, pytest.mark.heavy]
 
@@ -69,7 +69,7 @@ def test_members_come_and_go(tmp_path: Path, record_property: Callable[[str, obj
     by_hand.require_nothing_left()
 
 
-def initialise_twice(master: Machine) -> None:
+def initialise_twice(master: LabMachine) -> None:
     """`apply` of the first master is killed as soon as kubelet has its kubeconfig, and run again."""
     running = by_hand.begin(master)
     known = ["test", "-f", "/etc/kubernetes/kubelet.conf"]

@@ -12,7 +12,7 @@ from console.progress import Reporter
 from tests.trials.services.stack import documents
 from toolchain import debian_root, openstack_programs
 from trials.services import lab
-from trials.services.containers import Container, read
+from trials.services.containers import TriedContainer, read
 
 
 @pytest.fixture(scope="session")
@@ -42,6 +42,6 @@ def programs() -> Path:
 
 
 @pytest.fixture(scope="session")
-def containers() -> Mapping[str, Container]:
+def containers() -> Mapping[str, TriedContainer]:
     """The containers of the stack "dev", by workload/container."""
     return read(documents("dev"))

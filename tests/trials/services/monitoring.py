@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from trials.services.containers import Container
-from trials.services.lab import Lab, Machine, place
+from trials.services.containers import TriedContainer
+from trials.services.lab import ServiceLab, ServiceMachine, place
 
 CONFIG, RULES = "/etc/prometheus/prometheus.yml", "/etc/prometheus/alerts.yml"
 PROGRAMS = {
@@ -21,14 +21,14 @@ PROGRAMS = {
 _HURRY = {"15s": "2s", "for: 1m\n": "for: 4s\n", "for: 2m\n": "for: 4s\n"}
 
 
-def place_programs(machine: Machine, container: Container) -> list[str]:
+def place_programs(machine: ServiceMachine, container: TriedContainer) -> list[str]:
     """Writes a container's files; returns its command, whose program Debian has elsewhere."""
     for path, program in PROGRAMS.items():
         machine.run(["sh", "-c", 'mkdir -p "$(dirname "$1")" && ln -sf "/usr/bin/$2" "$1"', "sh", path, program])
     return place(machine, container)
 
 
-def hurried(container: Container) -> Container:
+def hurried(container: TriedContainer) -> TriedContainer:
     """Prometheus' container with seconds instead of minutes in rules; test_alert_rules.py checks the minutes."""
     files = dict(container.files)
     for path in (CONFIG, RULES):
@@ -39,7 +39,7 @@ def hurried(container: Container) -> Container:
     return replace(container, files=files)
 
 
-def _resolve(machine: Machine, records: Mapping[str, str]) -> None:
+def _resolve(machine: ServiceMachine, records: Mapping[str, str]) -> None:
     """Starts a DNS server in a machine, because Prometheus' discovery does not read /etc/hosts."""
     machine.write("/dns_records.py", Path(__file__).with_name("dns_records.py").read_text(encoding="utf-8"))
     machine.write("/etc/resolv.conf", "nameserver 127.0.0.1\n")
@@ -50,7 +50,7 @@ def _resolve(machine: Machine, records: Mapping[str, str]) -> None:
 class Monitoring:
     """Prometheus, Alertmanager and the exporter of MariaDB in a lab, with the rendered configuration."""
 
-    def __init__(self, lab: Lab, containers: Mapping[str, Container]) -> None:
+    def __init__(self, lab: ServiceLab, containers: Mapping[str, TriedContainer]) -> None:
         self.manager = lab.add("nagios")
         self.server = lab.add("influxdb-grafana-0")
         self.exporter = lab.add("mysqld-exporter")

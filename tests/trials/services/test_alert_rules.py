@@ -15,25 +15,25 @@ from openstack import configuration
 from openstack.config.formats import public_text
 from tests.stacks import full_size, parsed
 from tests.trials.services.monitoring import CONFIG, RULES, place_programs
-from trials.services.containers import Container
-from trials.services.lab import Lab, Machine
+from trials.services.containers import TriedContainer
+from trials.services.lab import ServiceLab, ServiceMachine
 
 
 @pytest.fixture(scope="module")
-def tool(root: Path) -> Iterator[Machine]:
+def tool(root: Path) -> Iterator[ServiceMachine]:
     """A machine of the lab with promtool and amtool."""
-    with Lab(root) as lab:
+    with ServiceLab(root) as lab:
         yield lab.add("tool")
 
 
-def test_promtool_accepts_what_is_rendered(tool: Machine, containers: Mapping[str, Container]) -> None:
+def test_promtool_accepts_what_is_rendered(tool: ServiceMachine, containers: Mapping[str, TriedContainer]) -> None:
     place_programs(tool, containers["influxdb-grafana/prometheus-server"])
     assert "rules found" in tool.run(["promtool", "check", "config", "--lint=all", "--lint-fatal", CONFIG])
     tool.write("/etc/wrong.yml", tool.run(["cat", RULES]).replace("sum(", "summ("))
     assert "unknown function" in tool.run(["sh", "-c", "promtool check rules /etc/wrong.yml 2>&1"], check=False)
 
 
-def test_amtool_accepts_what_is_rendered(tool: Machine, containers: Mapping[str, Container]) -> None:
+def test_amtool_accepts_what_is_rendered(tool: ServiceMachine, containers: Mapping[str, TriedContainer]) -> None:
     place_programs(tool, containers["nagios/alertmanager"])
     assert "SUCCESS" in tool.run(["amtool", "check-config", "/etc/prometheus/alertmanager.yml"])
 
@@ -72,7 +72,7 @@ class Metrics:
         return {"series": f"{metric}{{{words}}}", "values": values}
 
 
-def raised(tool: Machine, text: str, metrics: Metrics, minutes: str) -> dict[str, tuple[str, str]]:
+def raised(tool: ServiceMachine, text: str, metrics: Metrics, minutes: str) -> dict[str, tuple[str, str]]:
     """The alerts of promtool after so many minutes: severity and summary by name.
 
     Promtool reports only what differs from an expectation; none is expected here, so it reports all.
@@ -115,12 +115,12 @@ def etcd() -> Metrics:
 
 
 @pytest.mark.parametrize("healthy", [galera(3), rabbitmq(), etcd()], ids=lambda each: each.quorum)
-def test_a_healthy_quorum_raises_nothing(tool: Machine, healthy: Metrics) -> None:
+def test_a_healthy_quorum_raises_nothing(tool: ServiceMachine, healthy: Metrics) -> None:
     assert raised(tool, rules(3), healthy, "20m") == {}
 
 
 @pytest.mark.parametrize("quorum", [galera, rabbitmq, etcd])
-def test_a_lost_member_of_three_is_critical_after_two_minutes(tool: Machine, quorum: Any) -> None:
+def test_a_lost_member_of_three_is_critical_after_two_minutes(tool: ServiceMachine, quorum: Any) -> None:
     """One lost member of three is critical, because one more loss would end the majority."""
     metrics = quorum()
     metrics.gone(metrics.members[1])
@@ -130,7 +130,7 @@ def test_a_lost_member_of_three_is_critical_after_two_minutes(tool: Machine, quo
 
 
 @pytest.mark.parametrize("quorum", [galera, rabbitmq, etcd])
-def test_a_lost_majority_is_critical_after_a_minute(tool: Machine, quorum: Any) -> None:
+def test_a_lost_majority_is_critical_after_a_minute(tool: ServiceMachine, quorum: Any) -> None:
     metrics = quorum()
     for member in metrics.members[:2]:
         metrics.gone(member)
@@ -141,7 +141,7 @@ def test_a_lost_majority_is_critical_after_a_minute(tool: Machine, quorum: Any) 
     }
 
 
-def test_of_five_members_the_second_loss_is_critical(tool: Machine) -> None:
+def test_of_five_members_the_second_loss_is_critical(tool: ServiceMachine) -> None:
     severities: list[str] = []
     for lost in range(4):
         metrics = galera(5)
@@ -152,7 +152,7 @@ def test_of_five_members_the_second_loss_is_critical(tool: Machine) -> None:
     assert severities == ["", "QuorumMemberLost warning", "QuorumMemberLost critical", "QuorumLost critical"]
 
 
-def test_a_member_outside_of_the_primary_component_is_lost(tool: Machine) -> None:
+def test_a_member_outside_of_the_primary_component_is_lost(tool: ServiceMachine) -> None:
     """A member outside of the primary component answers but rejects queries, so it counts as lost."""
     metrics = galera(3)
     for line in metrics.lines:
@@ -161,7 +161,7 @@ def test_a_member_outside_of_the_primary_component_is_lost(tool: Machine) -> Non
     assert raised(tool, rules(3), metrics, "10m")["QuorumMemberLost"][1].endswith("lost: mysqld-2")
 
 
-def test_a_member_whose_exporter_answers_without_it_is_lost(tool: Machine) -> None:
+def test_a_member_whose_exporter_answers_without_it_is_lost(tool: ServiceMachine) -> None:
     """mysqld-exporter answers for a member that does not: `up` is 1, and the member's own metrics are missing."""
     metrics = galera(3)
     metrics.lines = [
@@ -170,7 +170,7 @@ def test_a_member_whose_exporter_answers_without_it_is_lost(tool: Machine) -> No
     assert raised(tool, rules(3), metrics, "10m")["QuorumMemberLost"][1].endswith("lost: mysqld-1")
 
 
-def test_a_member_that_answers_and_reaches_no_other_is_lost(tool: Machine) -> None:
+def test_a_member_that_answers_and_reaches_no_other_is_lost(tool: ServiceMachine) -> None:
     """RabbitMQ with Khepri does not pause: the member stays up on its side of the partition."""
     metrics = rabbitmq("1x100")
     for line in metrics.lines:
@@ -181,7 +181,7 @@ def test_a_member_that_answers_and_reaches_no_other_is_lost(tool: Machine) -> No
     assert found["QuorumMemberLost"][1].endswith("lost: rabbitmq-0")
 
 
-def test_a_member_that_never_becomes_synced_is_noticed(tool: Machine) -> None:
+def test_a_member_that_never_becomes_synced_is_noticed(tool: ServiceMachine) -> None:
     metrics = galera(3)
     metrics.lines[-1]["values"] = "3x100"
     assert raised(tool, rules(3), metrics, "9m") == {}
@@ -190,14 +190,14 @@ def test_a_member_that_never_becomes_synced_is_noticed(tool: Machine) -> None:
     assert "mysqld-2 has been in state 3" in summary
 
 
-def test_a_partition_and_an_alarm_are_noticed(tool: Machine) -> None:
+def test_a_partition_and_an_alarm_are_noticed(tool: ServiceMachine) -> None:
     """Members that all answer, of which one is unreachable for the others; then a full disk."""
     assert set(raised(tool, rules(3), rabbitmq("1x100"), "5m")) == {"RabbitmqPartitioned"}
     full = rabbitmq().each("rabbitmq_alarms_free_disk_space_watermark", "1x100")
     assert set(raised(tool, rules(3), full, "5m")) == {"RabbitmqAlarm"}
 
 
-def test_separate_clusters_are_noticed(tool: Machine) -> None:
+def test_separate_clusters_are_noticed(tool: ServiceMachine) -> None:
     metrics = rabbitmq()
     line = next(each for each in metrics.lines if each["series"].startswith("rabbitmq_identity_info"))
     line["series"] = line["series"].replace('permanent_id="a"', 'permanent_id="b"')

@@ -9,9 +9,9 @@ import pytest
 
 from tests.trials.services.judge import judge
 from trials.services import ceph
-from trials.services.containers import Container
+from trials.services.containers import TriedContainer
 
 
 @pytest.mark.heavy
-def test_ceph_keeps_what_it_acknowledged(ceph_root: Path, containers: Mapping[str, Container]) -> None:
+def test_ceph_keeps_what_it_acknowledged(ceph_root: Path, containers: Mapping[str, TriedContainer]) -> None:
     judge(ceph.prove(ceph_root, containers))

@@ -17,7 +17,7 @@ from openstack import node_values
 from tests.trials.services.stack import documents
 from toolchain.openstack_programs import DEFAULT, ensure, releases
 from toolchain.option_lists import PROJECTS
-from trials.services.containers import Container, read
+from trials.services.containers import TriedContainer, read
 
 VALIDATE = Path(__file__).parent / "validate.py"
 _UNKNOWN = "is not part of the sample config"
@@ -37,12 +37,12 @@ def python() -> Path:
 
 
 @cache
-def containers_of(release: str) -> list[Container]:
+def containers_of(release: str) -> list[TriedContainer]:
     """Every container of the example stacks with a release."""
     return [container for stack in EXAMPLES for container in read(documents(stack, release=release)).values()]
 
 
-def files_of(containers: Iterable[Container], project: str) -> list[dict[str, Any]]:
+def files_of(containers: Iterable[TriedContainer], project: str) -> list[dict[str, Any]]:
     """The different files of a project's options, each once, with the namespaces of the options that it may contain."""
     namespaces = PROJECTS[project]
     found: dict[tuple[str, str], dict[str, Any]] = {}

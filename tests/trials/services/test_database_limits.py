@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from trials.services.containers import Container
+from trials.services.containers import TriedContainer
 
 CHANGES_TABLES = ("db_sync", "db sync", "neutron-db-manage", "cells.sh", "online_data_migrations")
 """Parts of the commands of jobs that change tables."""
@@ -15,7 +15,7 @@ JOBS = 8
 """How many of these jobs the stack has: one a project, and Nova's migration on request."""
 
 
-def limits(container: Container) -> dict[str, str]:
+def limits(container: TriedContainer) -> dict[str, str]:
     """Returns the parameters of the container's connections to the database, by section."""
     found: dict[str, str] = {}
     for path, file in container.files.items():
@@ -28,24 +28,24 @@ def limits(container: Container) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def limited(containers: Mapping[str, Container]) -> Mapping[str, tuple[Container, dict[str, str]]]:
+def limited(containers: Mapping[str, TriedContainer]) -> Mapping[str, tuple[TriedContainer, dict[str, str]]]:
     """The containers that use the database, with their limits."""
     found = {title: (container, limits(container)) for title, container in containers.items()}
     return {title: (container, each) for title, (container, each) in found.items() if each}
 
 
-def changes_tables(container: Container) -> bool:
+def changes_tables(container: TriedContainer) -> bool:
     return any(each in container.command for each in CHANGES_TABLES)
 
 
-def test_services_stop_waiting(limited: Mapping[str, tuple[Container, dict[str, str]]]) -> None:
+def test_services_stop_waiting(limited: Mapping[str, tuple[TriedContainer, dict[str, str]]]) -> None:
     services = {title: each for title, (container, each) in limited.items() if not changes_tables(container)}
     assert len(services) > JOBS
     for each in services.values():
         assert all("connect_timeout" in text and "read_timeout" in text for text in each.values())
 
 
-def test_jobs_that_change_tables_wait(limited: Mapping[str, tuple[Container, dict[str, str]]]) -> None:
+def test_jobs_that_change_tables_wait(limited: Mapping[str, tuple[TriedContainer, dict[str, str]]]) -> None:
     jobs = [pair for pair in limited.values() if changes_tables(pair[0])]
     assert len(jobs) == JOBS
     for _, each in jobs:

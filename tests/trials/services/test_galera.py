@@ -11,21 +11,23 @@ from tests.stacks import full_size, own_galera, parsed
 from tests.trials.services.judge import judge
 from tests.trials.services.stack import objects
 from trials.services import galera, galera_backup, two_galeras
-from trials.services.containers import Container, read
+from trials.services.containers import TriedContainer, read
 
 
-def test_galera_keeps_what_it_acknowledged(root: Path, containers: Mapping[str, Container]) -> None:
+def test_galera_keeps_what_it_acknowledged(root: Path, containers: Mapping[str, TriedContainer]) -> None:
     judge(galera.prove(root, containers["mysqld/mariadb"], galera.QUICK))
 
 
 @pytest.mark.heavy
-def test_a_backup_is_restored_after_all_data_was_destroyed(root: Path, containers: Mapping[str, Container]) -> None:
+def test_a_backup_is_restored_after_all_data_was_destroyed(
+    root: Path, containers: Mapping[str, TriedContainer]
+) -> None:
     judge(galera_backup.prove(root, containers))
 
 
 @pytest.mark.heavy
 def test_galera_survives_a_lost_donor_a_stuck_member_and_growth(
-    root: Path, containers: Mapping[str, Container]
+    root: Path, containers: Mapping[str, TriedContainer]
 ) -> None:
     judge(galera.prove(root, containers["mysqld/mariadb"], galera.HEAVY))
 

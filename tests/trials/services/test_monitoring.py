@@ -6,17 +6,19 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tests.trials.services.monitoring import Monitoring
-from trials.services.containers import Container
-from trials.services.galera import Cluster as Galera
-from trials.services.lab import Lab, until
-from trials.services.rabbitmq import Cluster as Rabbitmq
+from trials.services.containers import TriedContainer
+from trials.services.galera import GaleraCluster as Galera
+from trials.services.lab import ServiceLab, until
+from trials.services.rabbitmq import RabbitmqCluster as Rabbitmq
 
 SOON = 180
 """Seconds until something must be seen on a busy machine, with rules that wait for seconds instead of minutes."""
 
 
-def test_killed_and_isolated_members_reach_the_alertmanager(root: Path, containers: Mapping[str, Container]) -> None:
-    with Lab(root) as lab:
+def test_killed_and_isolated_members_reach_the_alertmanager(
+    root: Path, containers: Mapping[str, TriedContainer]
+) -> None:
+    with ServiceLab(root) as lab:
         galera, rabbitmq = Galera(lab, containers["mysqld/mariadb"]), Rabbitmq(lab, containers["rabbitmq/rabbitmq"])
         galera.start(*galera.members)
         rabbitmq.start(*rabbitmq.members)

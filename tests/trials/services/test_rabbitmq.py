@@ -11,10 +11,10 @@ from tests.stacks import full_size, parsed, two_brokers
 from tests.trials.services.judge import judge
 from tests.trials.services.stack import objects
 from trials.services import rabbitmq as proof
-from trials.services.containers import Container, read
+from trials.services.containers import TriedContainer, read
 
 
-def test_rabbitmq_keeps_what_it_confirmed(root: Path, containers: Mapping[str, Container]) -> None:
+def test_rabbitmq_keeps_what_it_confirmed(root: Path, containers: Mapping[str, TriedContainer]) -> None:
     judge(proof.prove(root, containers["rabbitmq/rabbitmq"], proof.QUICK))
 
 
@@ -25,5 +25,5 @@ def test_a_further_cluster_goes_on_without_the_first(root: Path) -> None:
 
 
 @pytest.mark.heavy
-def test_rabbitmq_survives_a_lost_disk_and_a_power_cut(root: Path, containers: Mapping[str, Container]) -> None:
+def test_rabbitmq_survives_a_lost_disk_and_a_power_cut(root: Path, containers: Mapping[str, TriedContainer]) -> None:
     judge(proof.prove(root, containers["rabbitmq/rabbitmq"], proof.HEAVY))

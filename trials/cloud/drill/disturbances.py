@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from console.errors import UserError
 from trials.cloud import client, masters, power
 from trials.cloud.drill import workloads
-from trials.cloud.lab_machines import Lab, Machine
+from trials.cloud.lab_machines import Lab, LabMachine
 
 Say = Callable[[str], None]
 Wait = Callable[[], Sequence[str]]
@@ -36,7 +36,7 @@ class Disturbance:
     """Such as `virt2 without power`."""
     machines: tuple[str, ...]
     """The machines it stops, or whose pods it evicts."""
-    witnesses: tuple[Machine, ...]
+    witnesses: tuple[LabMachine, ...]
     """The machines through which clients and the observer use the cloud. They keep their power, if any does."""
     act: Callable[[Wait, Say], Sequence[str]]
     """Disturbs the lab, and returns what it failed to do."""
@@ -131,7 +131,7 @@ def _without_power(lab: Lab, servers: Sequence[str], say: Say) -> Generator[None
         power.restore(lab, servers, say)
 
 
-def _rolled(lab: Lab, workload: workloads.Workload, say: Say) -> list[str]:
+def _rolled(lab: Lab, workload: workloads.DrilledWorkload, say: Say) -> list[str]:
     """Replaces a workload's pods and waits until all are; returns why that failed."""
     say(f"replacing the pods of {workload.title}")
     flags = (workload.title, f"--namespace={client.NAMESPACE}")
@@ -147,5 +147,5 @@ def _last(errors: str) -> str:
     return (errors.strip().splitlines() or ["no reason was given"])[-1]
 
 
-def _names(machines: Sequence[Machine]) -> tuple[str, ...]:
+def _names(machines: Sequence[LabMachine]) -> tuple[str, ...]:
     return tuple(machine.name for machine in machines)

@@ -36,7 +36,7 @@ class Bar:
 
 
 @dataclass(frozen=True)
-class Row:
+class ReportRow:
     """A row of a picture."""
 
     name: str
@@ -48,7 +48,7 @@ class Row:
 class Picture:
     """The timeline of a drill."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[ReportRow, ...]
     ticks: tuple[tuple[float, str], ...]
     disturbed: tuple[float, float]
     """Where the disturbance begins and ends."""
@@ -127,7 +127,7 @@ def picture(drill: Drill) -> Picture:
         *((quorum, [bar(*period) for period in _counts(members, drill)]) for quorum, members in drill.quorums.items()),
         *((api, [bar(*period) for period in _answers(each.spans, drill)]) for api, each in drill.apis.items()),
     ]
-    rows = tuple(Row(name, TOP + number * LANE, tuple(bars)) for number, (name, bars) in enumerate(named))
+    rows = tuple(ReportRow(name, TOP + number * LANE, tuple(bars)) for number, (name, bars) in enumerate(named))
     ticks = tuple((x(drill.began + 60 * minute), f"{minute} min") for minute in _marks(drill))
     return Picture(rows, ticks, (x(drill.began), x(drill.over)), TOP + LANE * len(rows) + 4)
 

@@ -29,7 +29,7 @@ CLEANING = 600
 
 
 @dataclass(frozen=True)
-class Cloud:
+class DrilledCloud:
     """What a drill needs to know of the stack, and the programs and files of its clients."""
 
     apis: Mapping[str, str]
@@ -46,7 +46,7 @@ class Cloud:
     """The kind of object that clients create in OpenStack (openstack_client.py)."""
 
 
-def drill(lab: Lab, disturbance: Disturbance, cloud: Cloud, say: Callable[[str], None]) -> Drill:
+def drill(lab: Lab, disturbance: Disturbance, cloud: DrilledCloud, say: Callable[[str], None]) -> Drill:
     """Disturbs the lab and observes it. Raises UserError, and disturbs nothing, unless all is ready before."""
     expected = {each.name: each.pods for each in workloads.expected(lab)}
     readiness.require(lab, expected)
@@ -103,7 +103,7 @@ def drill(lab: Lab, disturbance: Disturbance, cloud: Cloud, say: Callable[[str],
     )
 
 
-def clean(lab: Lab, cloud: Cloud) -> None:
+def clean(lab: Lab, cloud: DrilledCloud) -> None:
     """Deletes what a drill has written."""
     flags = ("--ignore-not-found", f"--timeout={CLEANING}s")
     masters.kubectl(lab, "delete", "namespace", observer.NAMESPACE, *flags, timeout=CLEANING + 60)
@@ -127,5 +127,5 @@ def _found_config_maps(lab: Lab) -> set[int]:
     return {int(each.removeprefix(observer.PREFIX)) for each in names if each.startswith(observer.PREFIX)}
 
 
-def _found_objects(cloud: Cloud) -> set[int]:
+def _found_objects(cloud: DrilledCloud) -> set[int]:
     return {int(line) for line in client.run(cloud.release, cloud.settings, "list", cloud.writes).split()}

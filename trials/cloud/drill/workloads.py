@@ -14,7 +14,7 @@ HTTP_PORTS = ("api", "http", "vnc")
 
 
 @dataclass(frozen=True)
-class Workload:
+class DrilledWorkload:
     """A Deployment, StatefulSet or DaemonSet."""
 
     title: str
@@ -25,10 +25,10 @@ class Workload:
     """How many pods it should have."""
 
 
-def expected(lab: Lab) -> list[Workload]:
+def expected(lab: Lab) -> list[DrilledWorkload]:
     """Returns the workloads of OpenStack's namespace."""
     return [
-        Workload(
+        DrilledWorkload(
             title=f"{text(each, 'kind').lower()}/{name(each)}",
             name=texts(each, "metadata", "labels").get(contract.NAME, name(each)),
             pods=number(each, "spec", "replicas") or number(each, "status", "desiredNumberScheduled"),

@@ -34,7 +34,7 @@ class UnsupportedFileError(Exception):
 
 
 @dataclass(frozen=True)
-class Layer:
+class ImageLayer:
     """A packed layer."""
 
     path: Path
@@ -51,7 +51,7 @@ class Image:
     """An image: its full name, its layers from the lowest, and the `config` object of its configuration."""
 
     name: str
-    layers: Sequence[Layer]
+    layers: Sequence[ImageLayer]
     settings: Mapping[str, Any]
 
 

@@ -24,8 +24,8 @@ from console.progress import Reporter
 from toolchain import checksums, debian_root
 from toolchain.engine import Unfinished, finish
 from trials.cloud.images import archive, kolla, script
-from trials.cloud.images.archive import Layer
-from trials.cloud.images.recipe import Catalogue, Recipe, digest, read_own
+from trials.cloud.images.archive import ImageLayer
+from trials.cloud.images.recipe import ImageCatalogue, Recipe, digest, read_own
 
 OVERLAY = Path(__file__).parent / "layer.sh"
 _TREE, _BLOB, _RECORD = "tree", "layer.tar.gz", "layer.json"
@@ -53,12 +53,12 @@ _PASSED = re.compile(r"(?:https?|all|no)_proxy|(?:PIP|UV)(?:_[A-Z]+)*_(?:INDEX(?
 class Builder:
     """Builds layers of recipes. The caller holds the lock of the cache."""
 
-    recipes: Catalogue
+    recipes: ImageCatalogue
     kolla: kolla.Kolla
     cache: Path
     reporter: Reporter
 
-    def layers(self, names: Iterable[str]) -> dict[str, tuple[Layer, ...]]:
+    def layers(self, names: Iterable[str]) -> dict[str, tuple[ImageLayer, ...]]:
         """Returns each image's layers, the lowest first; builds those that the cache does not have, or has damaged.
 
         Raises UserError if one cannot be built. Layers that are complete are kept.
@@ -85,9 +85,9 @@ class Builder:
             base.append(script.text(name, recipe, self.kolla.users).encode())
         return self.cache / f"{name}-{digest(recipe, *base)}"
 
-    def _layer(self, name: str) -> Layer:
+    def _layer(self, name: str) -> ImageLayer:
         home = self.home(name)
-        return Layer(path=home / _BLOB, **json.loads((home / _RECORD).read_text(encoding="utf-8")))
+        return ImageLayer(path=home / _BLOB, **json.loads((home / _RECORD).read_text(encoding="utf-8")))
 
     def _build(self, name: str, shared: Path) -> None:
         home, recipe, chain = self.home(name), self.recipes.images[name], self.recipes.chain(name)

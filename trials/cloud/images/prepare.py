@@ -16,7 +16,7 @@ from toolchain.install import alone
 from trials.cloud.images import archive, kolla
 from trials.cloud.images.archive import Image
 from trials.cloud.images.layers import Builder
-from trials.cloud.images.recipe import Catalogue, catalogue
+from trials.cloud.images.recipe import ImageCatalogue, catalogue
 
 SPACE = 8 * 2**30
 """Bytes of disk that all layers with their trees and the archive need, with some to spare."""
@@ -52,7 +52,7 @@ def prepare(references: Iterable[str], reporter: Reporter) -> Prepared:
     return Prepared(path, tuple(wanted), {name: text for name, text in stand_ins.items() if text})
 
 
-def by_recipe(references: Iterable[str], recipes: Catalogue) -> dict[str, str]:
+def by_recipe(references: Iterable[str], recipes: ImageCatalogue) -> dict[str, str]:
     """Returns the recipe of each image, by reference. Raises UserError with every name that has none."""
     names = sorted(set(references))
     wanted = {name: recipe for name in names if (recipe := recipes.named(name))}

@@ -71,7 +71,7 @@ class Recipe(_Model):
     """How the image differs from the one whose name it has, if it is another program or misses a part."""
 
 
-class Catalogue(_Model):
+class ImageCatalogue(_Model):
     """All recipes."""
 
     repository: str
@@ -81,7 +81,7 @@ class Catalogue(_Model):
     images: dict[Name, Recipe] = Field(min_length=1)
 
     @model_validator(mode="after")
-    def _is_a_tree(self) -> Catalogue:
+    def _is_a_tree(self) -> ImageCatalogue:
         problems = [f"{name}: the parent '{recipe.parent}' has no recipe" for name, recipe in self._orphans()]
         roots = [name for name, recipe in self.images.items() if recipe.parent is None]
         if len(roots) != 1:
@@ -146,14 +146,14 @@ def read_own(source: str) -> bytes:
     return (OWN_FILES / source).read_bytes()
 
 
-def parse_catalogue(text: str) -> Catalogue:
+def parse_catalogue(text: str) -> ImageCatalogue:
     """Returns the recipes of a file. Raises RecipeError with every reason why it cannot be used."""
     try:
         document = read(text)
         twice = [f"line {twin.line}: the key '{twin.path}' is there twice" for twin in document.twins]
         if twice:
             raise RecipeError("\n".join(twice))
-        return Catalogue.model_validate(cast("Mapping[str, object]", document.value))
+        return ImageCatalogue.model_validate(cast("Mapping[str, object]", document.value))
     except (YamlError, yaml.YAMLError) as error:
         raise RecipeError(f"not valid YAML: {error}") from None
     except ValidationError as error:
@@ -162,6 +162,6 @@ def parse_catalogue(text: str) -> Catalogue:
 
 
 @cache
-def catalogue() -> Catalogue:
+def catalogue() -> ImageCatalogue:
     """Returns the recipes of this project."""
     return parse_catalogue(FILE.read_text(encoding="utf-8"))

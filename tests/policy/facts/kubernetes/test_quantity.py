@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 
 from policy.facts.kubernetes import configuration
-from policy.facts.kubernetes.quantity import Resources, quantity, resources
+from policy.facts.kubernetes.quantity import PodResources, quantity, resources
 from policy.properties import UNKNOWN, Malformed, NotKnown, Properties
 
 
@@ -46,10 +46,10 @@ def test_an_unknown_one_is_not_nothing() -> None:
 
 
 def test_both_must_fit() -> None:
-    room = Resources(Decimal(4), Decimal(8))
-    assert Resources(Decimal(4), Decimal(8)).fits(room)
-    assert not Resources(Decimal(5), Decimal(1)).fits(room)
-    assert not Resources(Decimal(1), Decimal(9)).fits(room)
+    room = PodResources(Decimal(4), Decimal(8))
+    assert PodResources(Decimal(4), Decimal(8)).fits(room)
+    assert not PodResources(Decimal(5), Decimal(1)).fits(room)
+    assert not PodResources(Decimal(1), Decimal(9)).fits(room)
 
 
 def test_rabbitmqs_own_form() -> None:
