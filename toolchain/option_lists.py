@@ -14,6 +14,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, TypedDict
 
+import yaml
+
 from console.errors import UserError
 from console.exit_codes import exit_code
 from console.progress import Reporter
@@ -23,70 +25,14 @@ from toolchain.openstack_programs import ensure, releases
 LISTS = ROOT / "blueprint" / "openstack" / "options"
 PROGRAM = ROOT / "toolchain" / "openstack" / "list_options.py"
 
-_AGENT = ["neutron.az.agent", "neutron.base.agent", "oslo.log"]
-_SERVER = ["keystonemiddleware.auth_token", "oslo.log", "oslo.policy", "osprofiler"]
+RECORDS = ROOT / "blueprint" / "openstack" / "projects"
 PROJECTS: dict[str, dict[str, list[str]]] = {
-    "keystone": {
-        "keystone.conf": [
-            "keystone", "oslo.cache", "oslo.db", "oslo.log", "oslo.messaging", "oslo.middleware", "oslo.policy",
-            "osprofiler",
-        ],
-    },
-    "glance": {
-        "glance-api.conf": [
-            "glance.api", "glance.multi_store", "glance.store", "castellan.config", "keystonemiddleware.auth_token",
-            "os_brick", "oslo.concurrency", "oslo.db", "oslo.limit", "oslo.log", "oslo.messaging",
-            "oslo.middleware.cors", "oslo.middleware.healthcheck", "oslo.middleware.http_proxy_to_wsgi",
-            "oslo.policy", "oslo.reports",
-        ],
-    },
-    "placement": {
-        "placement.conf": [
-            "placement.conf", *_SERVER, "oslo.middleware.cors", "oslo.middleware.http_proxy_to_wsgi",
-        ],
-    },
-    "nova": {
-        "nova.conf": [
-            "nova.conf", *_SERVER, "os_brick", "os_vif", "oslo.concurrency", "oslo.limit", "oslo.messaging",
-            "oslo.middleware", "oslo.privsep", "oslo.reports", "oslo.service.periodic_task", "oslo.service.service",
-            "oslo.versionedobjects",
-        ],
-    },
-    "neutron": {
-        "neutron.conf": [
-            "neutron", "neutron.agent", "neutron.db", "neutron.experimental", "neutron.extensions", *_SERVER,
-            "designate.auth", "ironic.auth", "nova.auth", "placement.auth", "oslo.cache", "oslo.concurrency",
-            "oslo.db", "oslo.messaging", "oslo.middleware.cors", "oslo.middleware.healthcheck",
-            "oslo.middleware.http_proxy_to_wsgi", "oslo.privsep", "oslo.reports", "oslo.service.periodic_task",
-            "oslo.service.service", "oslo.service.sslutils", "oslo.service.wsgi", "oslo.versionedobjects",
-        ],
-        "ml2_conf.ini": ["neutron.ml2", "neutron.ml2.ovn", "oslo.log"],
-        "openvswitch_agent.ini": ["neutron.ml2.ovs.agent", "oslo.log"],
-        "dhcp_agent.ini": ["neutron.dhcp.agent", *_AGENT],
-        "l3_agent.ini": ["neutron.l3.agent", *_AGENT],
-        "metadata_agent.ini": ["neutron.metadata.agent", "oslo.cache", "oslo.log"],
-    },
-    "cinder": {
-        "cinder.conf": [
-            "cinder", *_SERVER, "castellan.config", "os_brick", "oslo.concurrency", "oslo.config", "oslo.db",
-            "oslo.messaging", "oslo.middleware", "oslo.privsep", "oslo.reports", "oslo.service.periodic_task",
-            "oslo.service.service", "oslo.service.sslutils", "oslo.service.wsgi", "oslo.versionedobjects",
-        ],
-    },
-    "heat": {
-        "heat.conf": [
-            "heat.common.config", "heat.api.aws.ec2token", "heat.common.cache", "heat.common.context",
-            "heat.common.crypt", "heat.common.wsgi", "heat.engine.clients",
-            "heat.engine.clients.os.keystone.heat_keystoneclient", "heat.engine.hot.functions",
-            "heat.engine.notification", "heat.engine.resources", *_SERVER, "cotyledon", "oslo.cache",
-            "oslo.concurrency", "oslo.messaging", "oslo.middleware", "oslo.reports",
-            "oslo.service.periodic_task", "oslo.service.service", "oslo.service.sslutils",
-            "oslo.versionedobjects",
-        ],
-    },
-}  # fmt: skip
-"""Configuration files of each project, and the namespaces of their options. The first namespace of a file is the
-project's own and must exist; others are skipped if a release does not have them."""
+    path.stem: options
+    for path in sorted(RECORDS.glob("*.yaml"))
+    if (options := yaml.safe_load(path.read_text(encoding="utf-8")).get("options"))
+}
+"""Configuration files of each project, and the namespaces of their options, from the projects' records. The first
+namespace of a file is the project's own and must exist; others are skipped if a release does not have them."""
 
 _KINDS = {
     "boolean value": "boolean",

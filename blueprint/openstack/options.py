@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
+from blueprint.openstack.projects.record import records
 from blueprint.problems import Problem, quoted, shown
 from text.suggestion import did_you_mean
 
@@ -23,20 +24,7 @@ Sections = Mapping[str, Mapping[str, Value]]
 """Values of options in a stack file for one configuration file, by section and then by option."""
 
 FILES: dict[str, tuple[str, ...]] = {
-    "keystone": ("keystone.conf",),
-    "glance": ("glance-api.conf",),
-    "placement": ("placement.conf",),
-    "nova": ("nova.conf",),
-    "neutron": (
-        "neutron.conf",
-        "ml2_conf.ini",
-        "openvswitch_agent.ini",
-        "dhcp_agent.ini",
-        "l3_agent.ini",
-        "metadata_agent.ini",
-    ),
-    "cinder": ("cinder.conf",),
-    "heat": ("heat.conf",),
+    name: tuple(record.options) for name, record in records().items() if record.options
 }
 """Maps each OpenStack project to its configuration files for which Quorate has a list of options."""
 

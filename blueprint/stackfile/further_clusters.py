@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from blueprint.openstack import options
+from blueprint.openstack.projects.record import records
 from blueprint.problems import Problem
 from blueprint.stackfile.settings import Override, Settings
 from text.suggestion import did_you_mean
@@ -44,7 +45,7 @@ RABBITMQ = ClusterKind(
     definition="rabbitmq",
     title="RabbitMQ",
     uses=("rpc", "notifications"),
-    projects=("cinder", "heat", "neutron", "nova"),
+    projects=tuple(sorted(name for name, record in records().items() if record.messaging)),
     without="sends no messages",
     longest=32,
 )
@@ -52,7 +53,7 @@ GALERA = ClusterKind(
     definition="mysqld",
     title="Galera",
     uses=("database",),
-    projects=("cinder", "glance", "heat", "keystone", "neutron", "nova", "placement"),
+    projects=tuple(sorted(name for name, record in records().items() if record.databases)),
     without="has no database",
     # The name is Galera's wsrep_cluster_name, which has at most 32 characters.
     longest=25,

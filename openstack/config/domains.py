@@ -1,27 +1,13 @@
-"""DNS names by which clients outside of the cluster reach services: subdomains of the domain in the stack file.
-
-The subdomains are those of Fuel-CCP (source 004, 1.6.2). Quorate adds placement and cloudformation.
-"""
+"""DNS names by which clients outside of the cluster reach services: subdomains of the domain in the stack file."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
+from blueprint.openstack.projects.record import records
 from blueprint.stackfile.settings import Ingress
 
-SUBDOMAINS = {
-    "keystone": "identity",
-    "glance-api": "image",
-    "placement-api": "placement",
-    "neutron-server": "network",
-    "nova-api": "compute",
-    "nova-novncproxy": "console",
-    "cinder-api": "volume",
-    "heat-api": "orchestration",
-    "heat-api-cfn": "cloudformation",
-    "radosgw": "object-store",
-    "horizon": "horizon",
-}
+SUBDOMAINS = {process: api.subdomain for record in records().values() for process, api in record.apis.items()}
 """Subdomain of each process that clients outside of the cluster can reach."""
 HTTPS = 443
 

@@ -1,5 +1,7 @@
 """TCP ports of services to which other processes of the cloud connect."""
 
+from blueprint.openstack.projects.record import records
+
 AMQP = 5672
 MYSQL = 3306
 MEMCACHED = 11211
@@ -15,17 +17,5 @@ MYSQLD_EXPORTER = 9104
 NODE_EXPORTER = 9100
 OPENSTACK_EXPORTER = 9180
 
-APIS = {
-    "keystone": 5000,
-    "glance-api": 9292,
-    "placement-api": 8780,
-    "nova-api": 8774,
-    "neutron-server": 9696,
-    "cinder-api": 8776,
-    "heat-api": 8004,
-    "heat-api-cfn": 8000,
-    "nova-novncproxy": 6080,
-    "horizon": 80,
-    "radosgw": 7480,
-}
+APIS = {process: api.port for record in records().values() for process, api in record.apis.items()}
 """Port of each process with an API that clients of the cloud use."""

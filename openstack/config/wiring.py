@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from blueprint.openstack.projects.record import records
 from blueprint.plan.planner import Plan
 from blueprint.stackfile import further_clusters
 from blueprint.stackfile.cloud_content import Bootstrap
@@ -28,15 +29,7 @@ to the vhosts of the projects' calls."""
 RABBITMQ, GALERA = further_clusters.RABBITMQ, further_clusters.GALERA
 Use = Literal["rpc", "notifications"]
 
-DATABASES = {
-    "keystone": ("keystone",),
-    "glance": ("glance",),
-    "placement": ("placement",),
-    "nova": ("nova_api", "nova_cell0", "nova"),
-    "neutron": ("neutron",),
-    "cinder": ("cinder",),
-    "heat": ("heat",),
-}
+DATABASES = {name: record.databases for name, record in records().items() if record.databases}
 """Names of each project's databases. The account that owns them has the project's name and is configured in
 the ProxySQL of the project's Galera."""
 
