@@ -91,7 +91,7 @@ def _root_secret(plan: Plan, stack: str) -> pulumi.Output[str] | None:
 
 def _target(plan: Plan, stack: str, root_secret: pulumi.Output[str] | None) -> Target:
     """Returns the target of a stack: rendered files, a running cluster, or machines that are set up over SSH."""
-    if plan.settings.target == "render":
+    if not plan.settings.is_live:
         return Render(stack)
     if plan.settings.cluster:
         return Live(plan.settings.cluster)

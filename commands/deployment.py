@@ -66,11 +66,11 @@ def up(root: Path, name: str, *, refresh_first: bool = False, is_verbose: bool =
     display.show_warnings()
     display.show_secrets()
     print(f"{change_summary(result.summary)} ({duration(time.monotonic() - started)}: {display.times})")
-    print(f"Rendered tree: {tree}/" if operation.stack.target == "render" else f"Audit report: {tree}/audit/")
+    print(f"Rendered tree: {tree}/" if operation.stack.is_rendered else f"Audit report: {tree}/audit/")
     audit_report.write(root, operation.stack, result.summary)
     display.show_log()
     file = operation.stack.file.relative_to(root)
-    inspect = f"inspect {tree}/" if operation.stack.target == "render" else f"run `make verify STACK={name}`"
+    inspect = f"inspect {tree}/" if operation.stack.is_rendered else f"run `make verify STACK={name}`"
     print(f"Next: {inspect}, or edit {file} and run `make preview STACK={name}`.")
     return 0
 

@@ -58,14 +58,19 @@ class Stack:
     """Whether machines are reached through a jump host."""
 
     @property
+    def is_rendered(self) -> bool:
+        """Whether `up` writes files only."""
+        return self.target == "render"
+
+    @property
     def sets_up_machines(self) -> bool:
         """Whether `up` sets the machines up over SSH, before it applies objects to their cluster."""
-        return self.target == "live" and self.machines != EXISTING
+        return not self.is_rendered and self.machines != EXISTING
 
     @property
     def is_disposable(self) -> bool:
         """Whether the stack is a rendered lab, which can be deleted because a run renders all of it again."""
-        return self.profile == "lab" and self.target == "render"
+        return self.profile == "lab" and self.is_rendered
 
     @property
     def can_generate_secrets(self) -> bool:

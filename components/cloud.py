@@ -188,4 +188,4 @@ class Cloud(Component[CloudArgs]):
 
 def _is_protected(args: CloudArgs) -> bool:
     """Whether virt hosts and their virtual machines are protected from deletion. Labs are disposable."""
-    return args.plan.settings.profile == "production"
+    return not args.plan.settings.is_lab

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from blueprint.plan.nodes import Node
 from blueprint.plan.planner import Plan
-from blueprint.stackfile.settings import EXISTING
 from components import joining, k8s_master, kubelet, virt_host
 from components.k8s_master import node_dns, node_loss
 from components.k8s_master.pki import Pki
@@ -30,7 +29,7 @@ def parts(plan: Plan, node: Node, certificates: Pki) -> Parts:
 
 def arguments(plan: Plan, node: Node, target: Target, certificates: Pki) -> MachineArgs:
     """Returns the arguments of one machine's component. A machine of a running cluster gets neither files nor steps."""
-    if plan.settings.machines == EXISTING:
+    if plan.settings.has_existing_machines:
         return MachineArgs(node, Parts(), target, existing=True)
     return MachineArgs(node, parts(plan, node, certificates), target, virt_host.files(node, plan.settings.template))
 
@@ -46,6 +45,6 @@ def virtual_machine(plan: Plan, node: Node, certificates: Pki) -> GuestMachine:
 
 def pool_arguments(plan: Plan, nodes: Sequence[Node], target: Target, certificates: Pki) -> MachinePoolArgs:
     """Returns the arguments of the component for a pool of identical workers."""
-    if plan.settings.machines == EXISTING:
+    if plan.settings.has_existing_machines:
         return MachinePoolArgs(nodes, Parts(), target, existing=True)
     return MachinePoolArgs(nodes, parts(plan, nodes[0], certificates), target)

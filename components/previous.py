@@ -18,7 +18,6 @@ import pulumi
 import contract
 from blueprint.plan.nodes import Node
 from blueprint.plan.planner import Plan
-from blueprint.stackfile.settings import EXISTING
 from components import virt_host
 from components.component import plain
 from contract import QUORUM_STATE_OUTPUT, STORAGE_POOL
@@ -64,7 +63,7 @@ def _disks(plan: Plan, node: Node) -> list[str]:
 
     Returns [] for a physical server, a machine without a domain, and machines that the stack does not create.
     """
-    if plan.settings.machines == EXISTING:
+    if plan.settings.has_existing_machines:
         return []
     domain = virt_host.files(node, plan.settings.template).get("domain.xml")
     if domain is None:

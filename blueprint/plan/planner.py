@@ -142,7 +142,7 @@ def plan(settings: Settings) -> Plan:
     sizes = sizes_on(sizes, {process.name: process.pools for process in running}, laid.nodes)
     # A quorum of an invalid size makes its pool too large or small, so `beside` is checked only if sizes are valid.
     apart = [] if wrong_sizes else _apart_from_neighbours(settings, architecture, laid)
-    if settings.profile == "production":
+    if not settings.is_lab:
         problems += apart
     assignments: tuple[Assignment, ...] = ()
     if not laid.problems and not unknown:

@@ -58,7 +58,7 @@ def problems(settings: Settings, architecture: Architecture, machines: Sequence[
         found.append(Problem("quorate:servers", "no machine has the role master; give it to three (004, 5.5.3)"))
     elif (wrong := _members_wrong(masters, etcd)) and not _may_have(len(etcd or masters), settings):
         found.append(Problem("quorate:servers", wrong))
-    if settings.profile == "production":
+    if not settings.is_lab:
         found += [
             Problem(
                 "quorate:servers",
@@ -83,7 +83,7 @@ def warnings(settings: Settings, machines: Sequence[Machine]) -> Iterator[str]:
         yield f"one etcd machine, {etcd[0].name}: no quorum, its loss stops the control plane (004, 5.5.4 wants three)"
     if (wrong := _members_wrong(masters, etcd)) and _may_have(len(etcd or masters), settings):
         yield wrong
-    if settings.profile == "lab":
+    if settings.is_lab:
         for what, _, _, server, names in _sharing(masters, etcd):
             yield f"{what} {' and '.join(names)} share the physical host {server}: production refuses this"
 
@@ -112,7 +112,7 @@ def _may_have(members: int, settings: Settings) -> bool:
     if members > (ETCD.most or members):
         return False
     waived = any(waiver.rule == ETCD_SIZE for waiver in settings.waivers)
-    return settings.profile == "lab" or (waived and members > ETCD.least)
+    return settings.is_lab or (waived and members > ETCD.least)
 
 
 def _wrong_size(members: int, limit: Limit) -> str | None:

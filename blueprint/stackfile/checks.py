@@ -13,7 +13,7 @@ from blueprint.openstack import options
 from blueprint.problems import Problem
 from blueprint.releases import DISTRO_VERSIONS, KUBERNETES_MINORS
 from blueprint.stackfile import cloud_content, further_clusters, physical_networks, secret_versions, ssh, virt
-from blueprint.stackfile.settings import EXISTING, KUBERNETES, Options, Override, Settings
+from blueprint.stackfile.settings import KUBERNETES, Options, Override, Settings
 from formats.waiver_limits import refusals, today
 from text.suggestion import did_you_mean
 
@@ -47,8 +47,8 @@ def problems(settings: Settings) -> list[Problem]:
 
 
 def _target(settings: Settings) -> Iterator[Problem]:
-    existing = settings.machines == EXISTING
-    if settings.target == "live" and existing and settings.cluster is None:
+    existing = settings.has_existing_machines
+    if settings.is_live and existing and settings.cluster is None:
         yield Problem("quorate:cluster", "is missing; write the kubeconfig's context, such as {context: cloud-1}")
     if settings.cluster and not existing:
         yield Problem("quorate:cluster", "names a running cluster; write machines: existing too, or remove it")
@@ -67,7 +67,7 @@ def _target(settings: Settings) -> Iterator[Problem]:
 def _virt(settings: Settings) -> Iterator[Problem]:
     if settings.virt is None:
         return
-    if settings.machines == EXISTING:
+    if settings.has_existing_machines:
         yield Problem(virt.KEY, "makes virtual machines; with machines: existing, remove it")
     else:
         hypervisors = {server.hypervisor for server in settings.servers if server.vms}
@@ -79,7 +79,7 @@ def _virt(settings: Settings) -> Iterator[Problem]:
             if image and hypervisors.isdisjoint(fitting):
                 advice = f"add vms to a server with hypervisor {' or '.join(fitting)}, or remove it"
                 yield Problem(f"{virt.KEY}.{name}", f"no machine starts from it; {advice}")
-    yield from virt.problems(settings.virt, settings.networks.management, reads_images=settings.target == "live")
+    yield from virt.problems(settings.virt, settings.networks.management, reads_images=settings.is_live)
 
 
 def _release(settings: Settings) -> Iterator[Problem]:

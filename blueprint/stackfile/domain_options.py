@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from blueprint import domain_template
 from blueprint.problems import Problem
 from blueprint.stackfile.servers import Server, VirtualMachine
-from blueprint.stackfile.settings import EXISTING, Settings
+from blueprint.stackfile.settings import Settings
 from blueprint.stackfile.virt import OWN_KERNEL, Numa
 from text.suggestion import closest
 
@@ -41,7 +41,7 @@ def _refused(vm: VirtualMachine, server: Server, key: str, settings: Settings) -
     for name, field in _KEYS.items():
         if not getattr(vm, field):
             continue
-        if settings.machines == EXISTING:
+        if settings.has_existing_machines:
             advice = "with machines: existing, remove it"
             yield Problem(f"{key}.{name}", f"defines a machine that Quorate makes; {advice}")
         elif server.hypervisor not in ((*OWN_KERNEL, "lxc") if name == "template" else OWN_KERNEL):

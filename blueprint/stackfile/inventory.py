@@ -20,7 +20,7 @@ from blueprint.patterns import check_name, expand, expand_numbered
 from blueprint.problems import Problem
 from blueprint.stackfile import addresses, server_checks
 from blueprint.stackfile.servers import Disk, Hypervisor, Server, VirtualMachine
-from blueprint.stackfile.settings import EXISTING, Settings
+from blueprint.stackfile.settings import Settings
 from blueprint.stackfile.ssh import HOST_KEY_ADVICE, host_keys
 from text.quoting import first_of
 
@@ -97,7 +97,7 @@ def problems(settings: Settings) -> list[Problem]:
         except ValueError as error:
             found.append(Problem(f"{key}.name", str(error)))
     found += _doubles(named, addressed)
-    if unknown and settings.target == "live" and settings.machines != EXISTING:
+    if unknown and settings.is_live and not settings.has_existing_machines:
         names = first_of(unknown, NAMED)
         message = f"target live logs in to machines by SSH, and {names} have no hostKey; {HOST_KEY_ADVICE} of each"
         found.append(Problem("quorate:servers", message))

@@ -20,7 +20,7 @@ from blueprint.model_errors import without_broken
 from blueprint.problems import InvalidStackError, Problem
 from blueprint.stackfile import checks, explain, inventory, list_files, reader
 from blueprint.stackfile.root_secret import ROOT_IS_MISSING
-from blueprint.stackfile.settings import EXISTING, Settings
+from blueprint.stackfile.settings import Settings
 from files import yaml_reader
 
 _MOST_ERRORS = 500
@@ -110,8 +110,8 @@ def _validate(configuration: reader.Configuration) -> Settings:
 
 def _root_secret_problems(settings: Settings, configuration: reader.Configuration) -> list[Problem]:
     """Returns a problem if a live stack has no root secret, without which its secrets would be placeholders."""
-    is_live = settings.target == "live" and settings.machines == EXISTING
-    if not is_live or reader.ROOT_SECRET in configuration.raw:
+    is_in_a_cluster = settings.is_live and settings.has_existing_machines
+    if not is_in_a_cluster or reader.ROOT_SECRET in configuration.raw:
         return []
     return [Problem(f"{reader.NAMESPACE}:{reader.ROOT_SECRET}", ROOT_IS_MISSING)]
 

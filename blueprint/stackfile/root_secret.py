@@ -46,7 +46,7 @@ class WithoutRootSecret:
 
         Users of a shared state would otherwise generate different secrets.
         """
-        is_lab = self.settings.profile == "lab" and self.settings.target == "render"
+        is_lab = self.settings.is_lab and not self.settings.is_live
         return is_lab and not self.has_secrets and _is_own(self.backend)
 
     def generated(self) -> str | None:

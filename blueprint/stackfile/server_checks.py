@@ -9,7 +9,7 @@ from blueprint.domain_template import memory_of
 from blueprint.problems import Problem
 from blueprint.stackfile import domain_options
 from blueprint.stackfile.servers import Server, VirtualMachine
-from blueprint.stackfile.settings import EXISTING, Settings
+from blueprint.stackfile.settings import Settings
 from blueprint.stackfile.virt import OWN_KERNEL
 from contract import ETCD_ROLE
 
@@ -29,7 +29,7 @@ def problems(server: Server, key: str, settings: Settings) -> Iterator[Problem]:
         yield Problem(f"{key}.pool", "the topology gives the pools; remove pool")
     yield from _role_problems(server.roles, f"{key}.roles", settings)
     virt = "virt" in server.roles
-    if virt and server.hypervisor == "qemu" and settings.profile == "production":
+    if virt and server.hypervisor == "qemu" and not settings.is_lab:
         yield Problem(
             f"{key}.hypervisor",
             "qemu emulates every instruction, so that members of a quorum answer too late; write kvm, or "
@@ -63,7 +63,7 @@ def _role_problems(roles: Sequence[str], key: str, settings: Settings) -> Iterat
             key,
             f"virt may be mixed with compute only (source 000), not with {', '.join(others)}; give {others[0]} to a VM",
         )
-    elif ETCD_ROLE in roles and settings.machines == EXISTING:
+    elif ETCD_ROLE in roles and settings.has_existing_machines:
         yield Problem(key, "a running cluster has its etcd; with machines: existing, remove the machines of role etcd")
     elif ETCD_ROLE in roles and is_mixed(roles):
         beside = " and ".join(sorted(set(roles) - {ETCD_ROLE}))
@@ -72,7 +72,7 @@ def _role_problems(roles: Sequence[str], key: str, settings: Settings) -> Iterat
             f"a machine of role etcd is not a Kubernetes node and has no other role; remove {beside}, or remove etcd: "
             "without machines of that role, the masters carry etcd's members",
         )
-    elif is_mixed(roles) and settings.profile == "production":
+    elif is_mixed(roles) and not settings.is_lab:
         yield Problem(
             key,
             f"{' and '.join(sorted(set(roles)))} on one machine: the reference architectures dedicate machines to a "

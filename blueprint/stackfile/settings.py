@@ -277,3 +277,18 @@ class Settings(Strict):
         Field(description="networks, flavors and image of a new cloud; {} for the default network, router and flavors"),
     ] = None
     waivers: tuple[WaiverEntry, ...] = ()
+
+    @property
+    def is_lab(self) -> bool:
+        """Whether the stack may be lost: rules advise, and a rendered stack may have generated secrets."""
+        return self.profile == "lab"
+
+    @property
+    def is_live(self) -> bool:
+        """Whether `up` changes a running cloud, and not only files."""
+        return self.target == "live"
+
+    @property
+    def has_existing_machines(self) -> bool:
+        """Whether the servers are nodes of a running cluster, so that nothing is made for machines."""
+        return self.machines == EXISTING

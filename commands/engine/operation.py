@@ -98,7 +98,7 @@ class Operation:
             # The state contains the salt of the passphrase; the copy of the stack file is new and may lack it.
             "PULUMI_FALLBACK_TO_STATE_SECRETS_MANAGER": "true",
         }
-        if self.stack.target == "render":
+        if self.stack.is_rendered:
             # Write the state only once, at the end, because an interrupted rendering can be repeated. For live
             # machines, the state must contain every completed step.
             settings |= {"PULUMI_EXPERIMENTAL": "true", "PULUMI_SKIP_CHECKPOINTS": "true"}
@@ -145,7 +145,7 @@ class Operation:
             options += ["--skip-preview"]
         if verb != "preview":
             options += ["--yes"]
-        if verb == "refresh" and self.stack.target == "render":
+        if verb == "refresh" and self.stack.is_rendered:
             options += ["--exclude", OBJECTS]
         options += [word for urn in self.excluded for word in ("--exclude", urn)]
         if verb in ("up", "preview") and self.pack:

@@ -12,7 +12,7 @@ from blueprint.plan.planner import Plan, plan
 from blueprint.plan.table import summary, table
 from blueprint.problems import InvalidStackError
 from blueprint.stackfile.loader import load_file
-from blueprint.stackfile.settings import EXISTING, Settings
+from blueprint.stackfile.settings import Settings
 from commands import build_directory, stack
 from commands.stack import Stack
 from console.errors import UserError
@@ -55,7 +55,7 @@ def _is_valid(file: Path) -> bool:
 def _ended(settings: Settings, today: date) -> Iterator[str]:
     """Yields a warning for each release that the stack deploys and whose upstream support has ended."""
     deployed = [("quorate:release", "OpenStack", settings.release, "a newer release")]
-    if settings.machines != EXISTING:
+    if not settings.has_existing_machines:
         minor, _, _ = settings.kubernetes.rpartition(".")
         deployed.append(("quorate:kubernetes", "Kubernetes", minor, "a version of a newer one"))
     for key, name, version, advice in deployed:

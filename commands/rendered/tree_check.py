@@ -35,13 +35,13 @@ def warn(operation: Operation) -> None:
 
 def begin(operation: Operation) -> None:
     """Notes that an `up` writes the rendered tree. An interrupted `up` leaves the note for the next one."""
-    if operation.stack.target == "render":
+    if operation.stack.is_rendered:
         operation.workspace.unfinished_tree.touch()
 
 
 def remember(operation: Operation) -> None:
     """Writes the index of the rendered tree after a completed `up`."""
-    if operation.stack.target == "render":
+    if operation.stack.is_rendered:
         workspace = operation.workspace
         found = tree_index.scan(workspace.directory, tree_index.read(workspace.tree_index) or {})
         tree_index.write(workspace.tree_index, found)
@@ -55,7 +55,7 @@ def _drift(operation: Operation) -> tuple[dict[str, Any], tree_drift.Drift | Non
     returns an empty state and None, because an export of the state takes time.
     """
     workspace = operation.workspace
-    if operation.stack.target != "render" or (workspace.state_file and not workspace.has_state):
+    if not operation.stack.is_rendered or (workspace.state_file and not workspace.has_state):
         return {}, None
     known = tree_index.read(workspace.tree_index)
     found = tree_index.scan(workspace.directory, known or {})

@@ -58,7 +58,7 @@ def parts(plan: Plan, master: Node, certificates: Pki) -> Parts:
         _init_configuration(master),
         cluster_configuration(plan),
         _kubelet_configuration(plan),
-        *([_LAB_PROXY] if plan.settings.profile == "lab" else []),
+        *([_LAB_PROXY] if plan.settings.is_lab else []),
         _join_configuration(master),
     ]
     files = (

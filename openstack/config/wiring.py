@@ -181,7 +181,7 @@ def wiring(plan: Plan, environment: str) -> Wiring:
         plan.settings.secrets,
         tuple(_monitors(plan)),
         plan.settings.networks.physical,
-        1 if plan.settings.profile == "lab" else 2,
+        1 if plan.settings.is_lab else 2,
     )
 
 
