@@ -82,7 +82,7 @@ class RunDisplay:
             )
 
     def show_failure(self, result: Result) -> None:
-        """Prints the warnings, findings and errors of a run that failed; if it has none, the end of Pulumi's output.
+        """Prints the warnings, findings and errors of a run that failed; without a reason, the end of Pulumi's output.
 
         What the program wrote to standard error is only counted: a program whose engine stops fails too, in many lines.
         """
@@ -92,8 +92,8 @@ class RunDisplay:
             print(f"The program wrote {len(lines)} lines to standard error (in the log).", flush=True)
         _print("Findings of the policy pack:", run_findings.lines(violations), sys.stderr)
         _print("Errors:", errors, sys.stderr)
-        if not errors and not violations:
-            # An engine that fails before its first event explains itself only in its output.
+        if not errors and not result.summary.stopped_by_policy:
+            # An engine that fails before its first event, or cannot write its state, explains it only in its output.
             last = self._log.tail(LAST_LINES) or [f"Pulumi {result.ending} and printed nothing."]
             _print("The last lines of Pulumi's output:", map(printable, last), sys.stderr)
 

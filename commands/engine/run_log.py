@@ -5,10 +5,13 @@ Only the owner may read it. Pulumi replaces secret values by `[secret]` before i
 
 from __future__ import annotations
 
+import ctypes
+import errno
+import os
 import sys
 import threading
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -17,7 +20,11 @@ from commands import build_directory
 DIRECTORY = "log"
 KEPT = 30
 """Number of logs that are kept of a stack; older ones are deleted."""
+RESERVED = 1 << 20
+"""Bytes of the disk that are kept for a log while a command runs. Project figure, not measured."""
 _PAUSE = 0.2
+_KEEP_SIZE = 1
+"""FALLOC_FL_KEEP_SIZE of Linux: reserves space behind the end of a file."""
 
 
 def create(root: Path, stack: str, command: str, *, is_shown: bool) -> RunLog:
@@ -41,11 +48,21 @@ class RunLog:
 
     @contextmanager
     def followed(self) -> Generator[None]:
-        """Prints what is appended to the log until the context ends, if the log is shown.
+        """Reserves space for the log, and prints what is appended to it until the context ends, if the log is shown.
 
         The engine writes into the file itself, not into a pipe of this process: it must be able to end in order if
-        this process is killed.
+        this process is killed. Raises OSError if the disk has no space for the log.
         """
+        _reserve(self.path)
+        try:
+            with self._shown():
+                yield
+        finally:
+            with suppress(FileNotFoundError):  # `destroy` deletes it with the directory of a rendered lab
+                os.truncate(self.path, self.path.stat().st_size)
+
+    @contextmanager
+    def _shown(self) -> Generator[None]:
         if not self.is_shown:
             yield
             return
@@ -71,3 +88,18 @@ class RunLog:
     def tail(self, lines: int) -> list[str]:
         """Returns the last lines of the log."""
         return self.path.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-lines:]
+
+
+def _reserve(path: Path) -> None:
+    """Reserves space for a log, so that the last messages of Pulumi are in it even if the disk is full by then.
+
+    Does nothing where the system or the file system cannot do so.
+    """
+    allocate = getattr(ctypes.CDLL(None, use_errno=True), "fallocate", None)
+    if allocate is None:
+        return
+    with path.open("ab") as file:
+        failed = allocate(file.fileno(), _KEEP_SIZE, ctypes.c_int64(0), ctypes.c_int64(RESERVED))
+    number = ctypes.get_errno()
+    if failed and number in (errno.ENOSPC, errno.EDQUOT):
+        raise OSError(number, os.strerror(number), str(path))

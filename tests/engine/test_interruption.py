@@ -94,7 +94,7 @@ def test_any_disturbed_up_is_completed_by_the_next(seed: int, clone: Clone, tmp_
 
 @pytest.mark.heavy
 @pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("mount"), reason="mounts a file system, which needs root")
-@pytest.mark.parametrize("room", [0, 40, 200, 400, 800])
+@pytest.mark.parametrize("room", [0, 800, 1064, 1200, 1800])
 def test_an_up_on_a_full_disk_is_completed_when_there_is_room(room: int, clone: Clone, tmp_path: Path) -> None:
     """The disk has `room` KiB when the second `up` starts. A damaged state is restored as the message says."""
     disk = clone.root / "build"
@@ -112,9 +112,8 @@ def test_an_up_on_a_full_disk_is_completed_when_there_is_room(room: int, clone: 
         filler.write_bytes(b"\0" * (shutil.disk_usage(disk).free - room * 1024))
         full = clone.run("up")
         assert "Traceback" not in full.output
-        if room <= 40:
-            assert full.code == 1
-            assert "no space left on" in full.output.lower()
+        assert full.code == 0 or "no space left on" in full.output.lower()
+        assert full.code or room > 1064
         filler.unlink()
         done = clone.run("up")
         if "is damaged" in done.output:
