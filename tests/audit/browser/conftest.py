@@ -39,8 +39,10 @@ Open = Callable[..., Shown]
 DESKTOP = ViewportSize(width=1440, height=1000)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Generator[Browser]:
+    """A browser for the tests of one module: Playwright's event loop runs in this thread until it is closed, and other
+    tests could not run one of their own."""
     path = browser.find()
     if path is None:
         (pytest.fail if browser.is_required() else pytest.skip)(browser.MISSING)
