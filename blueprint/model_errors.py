@@ -35,6 +35,8 @@ EXPECTED = {
     "string_too_short": "at least {min_length} character",
     "string_pattern_mismatch": "text like {pattern}",
     "literal_error": "{expected}",
+    "union_tag_invalid": "for {discriminator} one of {expected_tags}",
+    "union_tag_not_found": "a mapping with the key {discriminator}",
 }
 """The value to write instead, by pydantic's error type. The error's context fills the {placeholders}."""
 

@@ -107,11 +107,14 @@ def check(files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="S
 
 
 @_command
-def schema() -> int:
+def schema(
+    *, project: Annotated[bool, typer.Option("--project", help="That of the records of OpenStack projects.")] = False
+) -> int:
     """Print the JSON Schema of stack files."""
+    from blueprint.openstack.projects.record_schema import record_schema
     from blueprint.stackfile import schema as schemas
 
-    sys.stdout.write(schemas.schema())
+    sys.stdout.write(record_schema() if project else schemas.schema())
     return 0
 
 

@@ -6,10 +6,11 @@ depend on the size of the cloud are shown for the sample stacks of 100, 300, 500
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from blueprint.openstack.projects.process_definition import Port, ProcessDefinition
+from blueprint.openstack.projects.records import records
 from blueprint.plan.layout import ServicePlan
 from blueprint.plan.planner import Plan, plan
 from blueprint.stackfile import further_clusters
@@ -18,7 +19,7 @@ from openstack import configuration
 from openstack.config.formats import secret_names, value_text
 from openstack.config.layers import TextFile, WrittenFile
 from openstack.config.wiring import ENVIRONMENT, wiring
-from openstack.definition import Port, ProcessDefinition, ProjectDefinition
+from openstack.definition import ProjectDefinition
 from openstack.projects import PROJECTS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -44,9 +45,9 @@ def pages() -> dict[str, str]:
 def _page(project: ProjectDefinition, plans: Plans) -> Iterator[str]:
     yield f"# {project.name}"
     yield ""
-    yield f"<!-- Written from openstack/projects/{project.name}.py. Do not edit. -->"
+    yield f"<!-- Written from blueprint/openstack/projects/{project.name}.yaml. Do not edit. -->"
     yield ""
-    yield (importlib.import_module(f"openstack.projects.{project.name}").__doc__ or "").strip()
+    yield records()[project.name].description
     yield ""
     yield f"Needs: {', '.join(project.needs) or 'no other project'}."
     yield ""

@@ -191,6 +191,11 @@ def load(text: str) -> Any:
     return read(text).value
 
 
+def load_own(text: str) -> Any:
+    """Returns the value of a text that is a part of Quorate, whose tests have read it with `read`. Checks nothing."""
+    return yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - a safe loader
+
+
 def load_all(text: str) -> list[Any]:
     """Returns the values of all YAML documents of a text. Raises YamlError if the text is not YAML."""
     return [document.value for document in parse(text)]

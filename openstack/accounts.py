@@ -12,11 +12,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from blueprint.openstack.projects.process_definition import ConfigurationFile
+from blueprint.openstack.projects.records import records
 from openstack import ceph_client
 from openstack.config.layers import Secret, TextFile
 from openstack.config.ports import MYSQL
 from openstack.config.wiring import DATABASES, NOTIFICATIONS, REGION, Wiring
-from openstack.definition import ConfigurationFile, JobDefinition
+from openstack.definition import JobDefinition
 
 _SCRIPTS = Path(__file__).parent / "scripts"
 ADMINISTRATOR = "admin"
@@ -31,17 +33,6 @@ runs no program that reads notifications, and an unread queue would fill the mem
 of the cluster (https://www.rabbitmq.com/docs/maxlength). Project figure: the queues of 5 notification levels take at
 most a quarter of a lab's volume."""
 _CEPH_ADMINISTRATOR = ceph_client.keyring("client.admin")
-
-
-@dataclass(frozen=True)
-class Endpoint:
-    """A service in Keystone's catalog, with the process and the path of its URL."""
-
-    type: str
-    name: str
-    process: str
-    """The process that serves the endpoint, such as nova-api."""
-    path: str = ""
 
 
 @dataclass(frozen=True)
@@ -138,7 +129,6 @@ def _vhost(name: str, document: Mapping[str, object], broker: str, password: Sec
 def identity(
     wiring: Wiring,
     user: str,
-    endpoints: Sequence[Endpoint],
     roles: Sequence[str] = ("admin", "service"),
     domain: Domain | None = None,
 ) -> JobDefinition:
@@ -156,7 +146,7 @@ def identity(
                 "internal": wiring.url(each.process, each.path),
                 "public": wiring.public_url(each.process, each.path),
             }
-            for each in endpoints
+            for each in records()[user].endpoints
         ],
     }
     secrets = [("OS_PASSWORD", Secret("keystone/admin")), ("PASSWORD", Secret(f"{user}/identity"))]

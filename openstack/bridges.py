@@ -8,22 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from blueprint.openstack.projects.process_definition import ConfigurationFile
 from blueprint.stackfile.physical_networks import interfaces
 from blueprint.stackfile.settings import PhysicalNetwork, Settings
 from openstack import scripts
 from openstack.config.layers import TextFile
-from openstack.definition import ConfigurationFile
 
 LIST = ConfigurationFile("physical-networks", "/etc/openvswitch/physical-networks")
 """The list for all nodes; scripts/physical_networks.sh has the same path."""
-AGENT = ConfigurationFile("openvswitch_agent.ini", "/etc/openvswitch/openvswitch_agent.ini")
-"""The L2 agent's configuration, whose datapath type the bridges need."""
 START = ConfigurationFile("physical-networks.sh", "/usr/local/bin/physical-networks.sh")
-
-
-def start(command: str) -> str:
-    """Returns the command that creates the bridges and then starts a program."""
-    return f"sh -e {START.path} {command}"
+"""The script with which the command of openvswitch-vswitchd begins: it creates the bridges, then starts the program."""
 
 
 def files(networks: Mapping[str, PhysicalNetwork]) -> tuple[TextFile, ...]:

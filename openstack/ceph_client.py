@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from blueprint.openstack.projects.process_definition import ConfigurationFile
 from openstack.config import cephx
 from openstack.config.layers import ConfigFile, Layer, Origin, Section, WrittenFile
 from openstack.config.wiring import Wiring
-from openstack.definition import ConfigurationFile
 
 CONFIGURATION = ConfigurationFile("ceph.conf", "/etc/ceph/ceph.conf")
 ADMINISTRATOR = cephx.entry("client.admin", mon="allow *", mgr="allow *", osd="allow *", mds="allow *")

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from blueprint.openstack.projects.process_definition import ProcessDefinition
 from blueprint.plan.planner import Plan
 from blueprint.stackfile.settings import Settings
 from openstack.config.layers import ConfigFile, WrittenFile
 from openstack.config.overrides import node_layers, with_options
 from openstack.config.wiring import ENVIRONMENT, Wiring, wiring
-from openstack.definition import ProcessDefinition, ProjectDefinition
+from openstack.definition import ProjectDefinition
 from openstack.projects import PROJECTS
 
 

@@ -5,9 +5,9 @@ Tags in Kolla's public namespace (quay.io/openstack.kolla) move with every publi
 
 from __future__ import annotations
 
+from blueprint.openstack.projects.process_definition import Container
 from blueprint.releases import image_tag
 from blueprint.stackfile.settings import Override, Settings
-from openstack.definition import Container
 
 CEPH_TAG = "v20.2.5"
 """Tag of Ceph's image: a version of Ceph Tentacle. Its daemons serve the older clients in Kolla's images, which are of

@@ -13,9 +13,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from blueprint.openstack.projects.process_definition import ConfigurationFile, Container, ProcessDefinition
 from openstack.config import formats
 from openstack.config.layers import ConfigFile, Reveal, WrittenFile
-from openstack.definition import ConfigurationFile, Container, JobDefinition, ProcessDefinition
+from openstack.definition import JobDefinition
 
 DIRECTORY = "/var/lib/kolla/config_files"
 SECRETS = "/var/lib/kolla/secrets"

@@ -9,16 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from blueprint.openstack.projects.process_definition import ConfigurationFile
 from blueprint.stackfile.settings import Settings
 from openstack import scripts
 from openstack.config.formats import public_text
 from openstack.config.layers import ConfigFile, TextFile, WrittenFile
 from openstack.config.overrides import node_layers
-from openstack.definition import ConfigurationFile
 
 DIRECTORY = "/var/lib/quorate/node-values"
 """Directory at which a container mounts the files of all nodes. scripts/node_values.sh contains the same path."""
 START = ConfigurationFile("node-values.sh", "/usr/local/bin/node-values.sh")
+"""The script with which the command of a container with `node_values` begins: it starts the program that its arguments
+name, with the values of the node."""
 SCRIPT = TextFile(START.name, (scripts.text("node_values.sh"),))
 VARIABLE = "NODE_NAME"
 
@@ -29,15 +31,6 @@ def config_map(workload: str) -> str:
     The ConfigMap exists only if a node has values.
     """
     return f"{workload}-nodes"
-
-
-def start(command: str) -> str:
-    """Returns the command that starts a program with the values of its node.
-
-    `command` must name the program's configuration files with `--config-file`: the start script adds such an option,
-    and oslo.config then ignores its default files.
-    """
-    return f"sh {START.path} {command}"
 
 
 def texts(files: Iterable[WrittenFile], settings: Settings, service: str, nodes: Iterable[str]) -> dict[str, str]:

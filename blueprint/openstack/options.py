@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from blueprint.openstack.projects.record import records
+from blueprint.openstack.projects.records import records
 from blueprint.problems import Problem, quoted, shown
 from text.suggestion import did_you_mean
 

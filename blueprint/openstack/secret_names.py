@@ -7,7 +7,7 @@ process has been restarted.
 
 from __future__ import annotations
 
-from blueprint.openstack.projects.record import records
+from blueprint.openstack.projects.records import records
 
 ACCOUNTS = frozenset(f"{name}/{kind}" for name, record in records().items() for kind in record.accounts)
 """Secrets that are passwords of accounts. Two generations of such an account can exist at the same time."""

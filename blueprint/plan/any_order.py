@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from blueprint.openstack.projects.process_definition import Resources
 from blueprint.plan.assignment import SYSTEM_CPU, SYSTEM_MEMORY, Demand
 from blueprint.plan.nodes import Node
-from blueprint.plan.sizing import Resources
 from blueprint.problems import Problem
 
 

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from blueprint.openstack.projects.process_definition import Resources
 from blueprint.plan.nodes import Node
-from blueprint.plan.sizing import Resources
 from blueprint.problems import Problem
 
 SYSTEM_CPU, SYSTEM_MEMORY = 500, 1024

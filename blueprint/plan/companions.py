@@ -17,33 +17,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from blueprint.openstack.projects.records import processes
 from blueprint.plan.layout import Layout, ServicePlan
 from blueprint.stackfile import further_clusters
 from blueprint.stackfile.further_clusters import ClusterKind
 from blueprint.stackfile.settings import Override, Settings
 
-AGENTS = {
-    "node-exporter": "influxdb-grafana",
-    "log-collector": "lma-aggregator",
-}
-"""Maps each agent, which runs once on every node of the stack, to the service that reads the agent's data."""
-COMPANIONS = {
-    "proxysql": "mysqld",
-    "memcached": "keystone",
-    "heat-api": "keystone",
-    "heat-api-cfn": "keystone",
-    "heat-engine": "keystone",
-    "nova-novncproxy": "nova-api",
-    "cinder-backup": "cinder-volume",
-    "mysqld-exporter": "mysqld",
-    "grafana": "influxdb-grafana",
-    "openstack-exporter": "influxdb-grafana",
-    "opensearch-dashboards": "elasticsearch-kibana",
-    **AGENTS,
-}
+_BESIDE = dict(
+    sorted(
+        ((name, process.companion) for name, process in processes().items() if process.companion),
+        key=lambda item: item[1].order,
+    )
+)
+COMPANIONS = {name: beside.of for name, beside in _BESIDE.items()}
 """Maps each companion to the service that it accompanies."""
-_SINGLE = {"openstack-exporter"}
-"""Companions with one instance, because further instances would only repeat the same API requests."""
+AGENTS = {name: beside.of for name, beside in _BESIDE.items() if beside.every_node}
+"""Maps each agent, which runs once on every node of the stack, to the service that reads the agent's data."""
+_SINGLE = {name for name, beside in _BESIDE.items() if beside.single}
+"""Companions with one instance."""
 
 
 def companions(laid: Layout, settings: Settings) -> tuple[ServicePlan, ...]:

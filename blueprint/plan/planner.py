@@ -15,12 +15,13 @@ from pathlib import Path
 
 from blueprint.architecture.loader import ArchitectureError, for_computes, load_architecture
 from blueprint.architecture.model import Architecture, Row
+from blueprint.openstack.projects.process_definition import Resources
 from blueprint.plan import any_order, assignment, beside, needed_services, quorum_limits, single_nodes
 from blueprint.plan.assignment import Assignment
 from blueprint.plan.companions import AGENTS, COMPANIONS, companions
 from blueprint.plan.layout import Layout, ServicePlan, by_architecture
 from blueprint.plan.nodes import Node, etcd_machine
-from blueprint.plan.sizing import Resources, light_problems, load_sizing, sizes_on
+from blueprint.plan.sizing import light_problems, load_sizing, sizes_on
 from blueprint.plan.small_layout import is_small, small_layout
 from blueprint.problems import InvalidStackError, Problem
 from blueprint.stackfile import checks, cloud_content, further_clusters

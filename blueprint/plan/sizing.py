@@ -1,4 +1,4 @@
-"""Reads the requests and limits of one instance of each service, by profile, from sizing.yaml.
+"""Requests and limits of one instance of each service, by profile, from the records of the projects.
 
 Source document 004 gives sizes only for monitoring; the other sizes are Quorate's own estimates and not measured. The
 planner checks with them that instances fit their nodes, and workloads have them as requests and limits.
@@ -9,53 +9,28 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
-from typing import Literal
-
-from pydantic import ConfigDict
-from pydantic.dataclasses import dataclass
 
 from blueprint.architecture.model import Architecture
+from blueprint.openstack.projects.process_definition import Profile, Resources
+from blueprint.openstack.projects.records import processes
 from blueprint.plan.nodes import Node
 from blueprint.problems import Problem
-from blueprint.source import Count, DataModel, Source
-from files import yaml_reader
+from blueprint.source import Source
 
-Profile = Literal["production", "lab"]
-
-FILE = Path(__file__).parent / "sizing.yaml"
-
-
-@dataclass(frozen=True, kw_only=True, config=ConfigDict(extra="forbid", strict=True))
-class Resources:
-    """Requests and limits of one instance: CPU in millicores, memory in MiB."""
-
-    cpu_m: Count
-    memory_mi: Count
-    limit_cpu_m: Count | None = None
-    """CPU limit in millicores; None for no limit."""
-    limit_memory_mi: Count
-    per_disk: bool = False
-    """Whether the values are for one daemon, and a pod runs one daemon for each data disk of its node."""
-    source: Source | None = None
-    """The source of the values; None in the file for values with the file's own source."""
-
-
-class Sizing(DataModel):
-    """The contents of sizing.yaml: requests and limits by service and profile, and their common source."""
-
-    source: Source
-    services: dict[str, dict[Profile, Resources]]
+SOURCE = Source(
+    seed="project",
+    section="docs/architectures.md",
+    says="unmeasured; sized so that source 004's servers carry production, and VMs of 8 vCPU and 16 GiB the lab",
+)
+"""The source of sizes without a source of their own."""
 
 
 @cache
-def load_sizing() -> Mapping[str, Mapping[str, Resources]]:
+def load_sizing() -> Mapping[str, Mapping[Profile, Resources]]:
     """Returns requests and limits of one instance, by service and profile, for the services of all architectures."""
-    text = FILE.read_text(encoding="utf-8")
-    sizing = Sizing.model_validate_json(yaml_reader.to_json(yaml_reader.load(text)))
     return {
-        service: {profile: _sourced(resources, sizing.source) for profile, resources in profiles.items()}
-        for service, profiles in sizing.services.items()
+        name: {"production": _sourced(process.sizes.production), "lab": _sourced(process.sizes.lab)}
+        for name, process in processes().items()
     }
 
 
@@ -108,5 +83,5 @@ def _times(size: Resources, daemons: int) -> Resources:
     )
 
 
-def _sourced(resources: Resources, source: Source) -> Resources:
-    return resources if resources.source else replace(resources, source=source)
+def _sourced(resources: Resources) -> Resources:
+    return resources if resources.source else replace(resources, source=SOURCE)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from blueprint.openstack import options
-from blueprint.openstack.projects.record import records
+from blueprint.openstack.projects.records import processes, records
 from blueprint.problems import Problem
 from blueprint.stackfile.settings import Override, Settings
 from text.suggestion import did_you_mean
@@ -57,7 +57,9 @@ GALERA = ClusterKind(
     without="has no database",
     # The name is Galera's wsrep_cluster_name, which has at most 32 characters.
     longest=25,
-    companions=("proxysql", "mysqld-exporter"),
+    companions=tuple(
+        name for name, process in processes().items() if process.companion and process.companion.of == "mysqld"
+    ),
 )
 KINDS: Mapping[str, ClusterKind] = {kind.definition: kind for kind in (RABBITMQ, GALERA)}
 """The services of which a stack may have several clusters, by the name of the service."""

@@ -1,7 +1,7 @@
 """Reads the built-in data of Fuel-CCP (CCP): its service definitions and default configuration keys.
 
-The data are in ccp_services.yaml, extracted from Fuel-CCP's archived repositories. They also map CCP's names of
-services to the rows of the reference architectures.
+The data are in ccp_services.yaml and in the projects' records, extracted from Fuel-CCP's archived repositories. They
+also map CCP's names of services to the rows of the reference architectures.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ from collections import defaultdict
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from blueprint.topology.shapes import Kind, Placement, ServicePlacement
+from blueprint.openstack.projects.ccp import CcpService
+from blueprint.openstack.projects.records import records
+from blueprint.topology.shapes import Placement, ServicePlacement
 from files import yaml_reader
 
 _DATA = Path(__file__).parent / "ccp_services.yaml"
@@ -25,30 +26,12 @@ ByRow = Mapping[str, Mapping[str, ServicePlacement]]
 """Maps the service of a row to those services of a topology that belong to the row, by their names in the file."""
 
 
-class Definition(BaseModel):
-    """One of CCP's service definitions; the head of ccp_services.yaml explains each field."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    kind: Kind
-    host_network: bool = False
-    quorum: Literal["etcd", "database", "rpc"] | None = None
-    needs: tuple[str, ...] = ()
-    needs_local: tuple[str, ...] = ()
-    replaced_by: str | None = None
-    use_instead: str | None = None
-    architecture: str | None = None
-    part_of: str | None = None
-    companion: bool = False
-    not_built: str | None = None
-
-
 class Catalogue(BaseModel):
-    """The contents of ccp_services.yaml: CCP's service definitions and configuration keys."""
+    """CCP's service definitions and configuration keys: those of ccp_services.yaml and of the projects' records."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    services: Mapping[str, Definition]
+    services: Mapping[str, CcpService]
     abstractions: Mapping[str, tuple[str, ...]]
     sections: tuple[str, ...]
     configs: Mapping[object, object]
@@ -56,8 +39,12 @@ class Catalogue(BaseModel):
 
 @cache
 def catalogue() -> Catalogue:
-    """Returns the contents of ccp_services.yaml, which is read only once."""
-    return Catalogue.model_validate(yaml_reader.load(_DATA.read_text(encoding="utf-8")))
+    """Returns all that is known of CCP; the files are read only once."""
+    found = Catalogue.model_validate(yaml_reader.load(_DATA.read_text(encoding="utf-8")))
+    services = dict(found.services)
+    for record in records().values():
+        services |= record.ccp
+    return found.model_copy(update={"services": dict(sorted(services.items()))})
 
 
 def architecture_service(name: str) -> str | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import pulumi
 
 import contract
+from blueprint.openstack.projects.process_definition import ProcessDefinition
 from blueprint.plan.layout import ServicePlan
 from blueprint.plan.planner import Plan
 from components.component import Component, Facts, plain
@@ -16,7 +17,7 @@ from components.openstack.scope import Scope
 from components.secrets import Keyring
 from components.target import Target
 from openstack.config.wiring import Wiring, wiring
-from openstack.definition import ProcessDefinition, ProjectDefinition
+from openstack.definition import ProjectDefinition
 from openstack.projects import PROJECTS
 
 

@@ -11,11 +11,11 @@ from collections.abc import Iterable
 
 import pulumi
 
+from blueprint.openstack.projects.process_definition import ProcessDefinition
 from blueprint.stackfile.settings import Ingress
 from components.kubernetes_api import meta, networking
 from components.openstack import labels
 from openstack.config import domains
-from openstack.definition import ProcessDefinition
 from openstack.projects import PROCESSES
 
 _ISSUER = "cert-manager.io/cluster-issuer"
@@ -43,7 +43,7 @@ def ingress(
 
 
 def _rule(host: str, process: ProcessDefinition) -> networking.IngressRuleArgs:
-    port, _ = process.exposed[0]
+    port = next(iter(process.exposed.values()))
     service = networking.IngressServiceBackendArgs(
         name=process.name, port=networking.ServiceBackendPortArgs(number=port)
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contract
-from openstack.definition import ProcessDefinition
+from blueprint.openstack.projects.process_definition import ProcessDefinition
 
 PART_OF, MANAGED_BY = "openstack", "quorate"
 

@@ -21,10 +21,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from ipaddress import IPv4Network, collapse_addresses
 
 import contract
+from blueprint.openstack.projects.process_definition import Client, Port, ProcessDefinition
 from blueprint.plan.planner import Plan
 from components.kubernetes_api import meta, networking
 from openstack.config.wiring import Wiring, beside_galera
-from openstack.definition import Client, Port, ProcessDefinition
 from openstack.projects import PROJECTS
 
 MONITORING = "prometheus"

@@ -14,15 +14,24 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 import contract
+from blueprint.openstack.projects.process_definition import (
+    Connection,
+    Container,
+    Exec,
+    HostPath,
+    Http,
+    Probe,
+    ProcessDefinition,
+    Resources,
+    Tcp,
+)
 from blueprint.plan.planner import ServicePlan
-from blueprint.plan.sizing import Resources
 from blueprint.stackfile.settings import Settings
 from components.kubernetes_api import core, meta
 from components.openstack import affinity, labels, storage
 from components.openstack.scope import Scope
 from components.secrets import placeholder
 from openstack import data, images, kolla, node_values
-from openstack.definition import Connection, Container, Exec, HostPath, Http, Probe, ProcessDefinition, Tcp
 
 PERIOD = 10
 """Seconds between two probes, Kubernetes' default."""
@@ -137,7 +146,7 @@ class Pod:
         )
 
     def _liveness_probe(self, container: Container) -> core.ProbeArgs | None:
-        if isinstance(container.alive, Exec):
+        if isinstance(container.alive, Exec | Connection):
             return _probe(container.alive, SLOW_COMMAND_PERIOD)
         failures = STALL * 60 // PERIOD if self.placement.quorum else None
         return _probe(container.alive, failures=failures) if container.alive else None
@@ -251,7 +260,7 @@ def _host_mount(path: HostPath) -> core.VolumeMountArgs:
 
 def _environment(container: Container) -> list[core.EnvVarArgs]:
     if container.kolla:
-        fixed = (("KOLLA_CONFIG_STRATEGY", kolla.STRATEGY), *container.environment)
+        fixed = (("KOLLA_CONFIG_STRATEGY", kolla.STRATEGY), *container.environment.items())
         return [
             *(core.EnvVarArgs(name=name, value=value) for name, value in fixed),
             *(_field(name, "status.hostIP") for name in container.node_address),
@@ -287,7 +296,7 @@ def _startup_probe(container: Container) -> core.ProbeArgs | None:
 
 
 def _startup(probe: Probe, minutes: int) -> core.ProbeArgs:
-    period = COMMAND_PERIOD if isinstance(probe, Exec) else PERIOD
+    period = COMMAND_PERIOD if isinstance(probe, Exec | Connection) else PERIOD
     return _probe(probe, period, failures=minutes * 60 // period)
 
 
@@ -298,11 +307,11 @@ def _readiness_probe(probe: Probe) -> core.ProbeArgs:
 
 
 def _probe(probe: Probe, period: int = PERIOD, *, failures: int | None = None) -> core.ProbeArgs:
-    timeout = probe.timeout if isinstance(probe, Exec) else 5
+    timeout = probe.timeout if isinstance(probe, Exec | Connection) else 5
     return core.ProbeArgs(
         http_get=core.HTTPGetActionArgs(port=probe.port, path=probe.path) if isinstance(probe, Http) else None,
-        exec_=core.ExecActionArgs(command=list(probe.command)) if isinstance(probe, Exec) else None,
-        tcp_socket=core.TCPSocketActionArgs(port=probe.port) if not isinstance(probe, Http | Exec) else None,
+        exec_=core.ExecActionArgs(command=list(probe.command)) if isinstance(probe, Exec | Connection) else None,
+        tcp_socket=core.TCPSocketActionArgs(port=probe.port) if isinstance(probe, Tcp) else None,
         period_seconds=period,
         timeout_seconds=timeout,
         failure_threshold=failures,

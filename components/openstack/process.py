@@ -9,9 +9,9 @@ from functools import cached_property
 import pulumi
 
 import contract
+from blueprint.openstack.projects.process_definition import ProcessDefinition, Resources
 from blueprint.plan.layout import ServicePlan
 from blueprint.plan.nodes import Node
-from blueprint.plan.sizing import Resources
 from blueprint.stackfile.settings import Settings
 from components.component import Component, Facts, plain
 from components.kubernetes_api import apps, core, meta, networking, policy
@@ -21,7 +21,6 @@ from components.openstack.scope import Scope
 from contract import COMPUTE_POOL
 from openstack import bridges, kolla, node_values
 from openstack.config.layers import WrittenFile
-from openstack.definition import ProcessDefinition
 
 HISTORY = 3
 """Number of old revisions of a workload that Kubernetes keeps for a rollback."""
@@ -152,7 +151,8 @@ def _services(name: str, args: ProcessArgs, opts: pulumi.ResourceOptions) -> lis
     pods = {contract.NAME: args.definition.name}
     if has_cluster_ip(args.definition, args.placement):
         ports = [
-            core.ServicePortArgs(name=target, port=port, target_port=target) for port, target in args.definition.exposed
+            core.ServicePortArgs(name=target, port=port, target_port=target)
+            for target, port in args.definition.exposed.items()
         ]
         affinity = "ClientIP" if args.definition.sticky else None
         spec = core.ServiceSpecArgs(type="ClusterIP", selector=pods, ports=ports, session_affinity=affinity)

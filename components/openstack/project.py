@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import pulumi
 
 import contract
+from blueprint.openstack.projects.process_definition import ProcessDefinition
 from blueprint.plan.layout import ServicePlan
 from blueprint.plan.planner import Plan
 from components.component import Component, Facts, plain
@@ -16,7 +17,7 @@ from components.openstack.jobs import JobArgs, action, job
 from components.openstack.process import Process, ProcessArgs
 from components.openstack.scope import Scope
 from openstack import configuration
-from openstack.definition import ProcessDefinition, ProjectDefinition
+from openstack.definition import ProjectDefinition
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 import pulumi
 
 import contract
+from blueprint.openstack.projects.process_definition import Claim, ProcessDefinition
 from blueprint.plan.nodes import Node
 from components.kubernetes_api import core, meta, scheduling, storage
 from components.openstack import labels
 from contract import HOSTNAME
 from openstack import data
-from openstack.definition import Claim, ProcessDefinition
 
 CLAIM = "data"
 

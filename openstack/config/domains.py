@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from blueprint.openstack.projects.record import records
+from blueprint.openstack.projects.records import processes as all_processes
 from blueprint.stackfile.settings import Ingress
 
-SUBDOMAINS = {process: api.subdomain for record in records().values() for process, api in record.apis.items()}
+SUBDOMAINS = {name: process.subdomain for name, process in all_processes().items() if process.subdomain}
 """Subdomain of each process that clients outside of the cluster can reach."""
 HTTPS = 443
 

@@ -1,21 +1,21 @@
-"""TCP ports of services to which other processes of the cloud connect."""
+"""TCP ports of services to which other processes of the cloud connect, from the records of the projects."""
 
-from blueprint.openstack.projects.record import records
+from blueprint.openstack.projects.records import port, processes
 
-AMQP = 5672
-MYSQL = 3306
-MEMCACHED = 11211
-PROMETHEUS = 9091
-ALERTMANAGER = 9093
+AMQP = port("rabbitmq", "amqp")
+MYSQL = port("mysqld", "mysql")
+MEMCACHED = port("memcached", "memcached")
+PROMETHEUS = port("influxdb-grafana", "prometheus")
+ALERTMANAGER = port("nagios", "http")
 
-OPENSEARCH = 9200
-FORWARD = 24224
+OPENSEARCH = port("elasticsearch-kibana", "http")
+FORWARD = port("lma-aggregator", "forward")
 """Port at which Fluentd's aggregator receives log records."""
 
-RABBITMQ_METRICS = 15692
-MYSQLD_EXPORTER = 9104
-NODE_EXPORTER = 9100
-OPENSTACK_EXPORTER = 9180
+RABBITMQ_METRICS = port("rabbitmq", "metrics")
+MYSQLD_EXPORTER = port("mysqld-exporter", "metrics")
+NODE_EXPORTER = port("node-exporter", "metrics")
+OPENSTACK_EXPORTER = port("openstack-exporter", "metrics")
 
-APIS = {process: api.port for record in records().values() for process, api in record.apis.items()}
-"""Port of each process with an API that clients of the cloud use."""
+APIS = {name: next(iter(process.exposed.values())) for name, process in processes().items() if process.subdomain}
+"""Port of the Service of each process that clients of the cloud use."""

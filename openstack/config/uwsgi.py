@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+from blueprint.openstack.projects.records import port, processes
 from openstack.config.layers import ConfigFile, Layer, Origin
 from openstack.config.wiring import Wiring
 
 _SOURCE = "https://docs.openstack.org/project-team-guide/wsgi.html"
 
 
-def uwsgi(wiring: Wiring, process: str, name: str, module: str, port: int) -> ConfigFile:
+def uwsgi(wiring: Wiring, process: str, name: str, module: str, listens: str = "api") -> ConfigFile:
     """Returns uWSGI's settings for an API. `name`: of the file; `module`: the API's WSGI module.
 
-    `process`: the process whose requested cores determine the number of workers. The API runs with the account of its
-    project, also in the images of Kolla that start as root.
+    `process`: the process whose requested cores determine the number of workers. `listens`: the name of its port for
+    the API. The API runs with the account of its project, also in the images of Kolla that start as root.
     """
     account = process.partition("-")[0]  # Kolla names accounts after projects
     options = {
         "module": f"{module}:application",
         # With http-socket the workers serve HTTP themselves; `http` would start an additional uWSGI proxy.
-        "http-socket": f"0.0.0.0:{port}",
+        "http-socket": f"0.0.0.0:{port(process, listens)}",
         "uid": account,
         "gid": account,
         "master": True,
@@ -35,7 +36,7 @@ def uwsgi(wiring: Wiring, process: str, name: str, module: str, port: int) -> Co
     }
     size = Layer(
         Origin.ARCHITECTURE,
-        f"cores requested by {process} (blueprint/plan/sizing.yaml)",
+        f"cores requested by {process} (blueprint/openstack/projects/{processes()[process].project}.yaml)",
         {
             "uwsgi": {"processes": wiring.workers(process)},
         },

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from blueprint.openstack.projects.record import records
+from blueprint.openstack.projects.records import records
 from blueprint.plan.planner import Plan
 from blueprint.stackfile import further_clusters
 from blueprint.stackfile.cloud_content import Bootstrap

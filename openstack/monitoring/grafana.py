@@ -9,22 +9,22 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from blueprint.openstack.projects.process_definition import ConfigurationFile
+from blueprint.openstack.projects.records import port, records
 from files.yaml_writer import plain_document
 from openstack.config.layers import ConfigFile, Layer, Origin, Secret, TextFile, WrittenFile
 from openstack.config.ports import PROMETHEUS
 from openstack.config.wiring import Wiring
-from openstack.definition import ConfigurationFile
 from openstack.monitoring.alerts import MEMBER, MEMBERS
 from openstack.monitoring.quorums import WatchedQuorum, quorums
 
-SETTINGS = ConfigurationFile("grafana.ini", "/etc/grafana/grafana.ini")
-SOURCES = ConfigurationFile("prometheus.yaml", "/etc/grafana/provisioning/datasources/prometheus.yaml")
-PROVIDER = ConfigurationFile("provisioning.yaml", "/etc/grafana/provisioning/dashboards/provisioning.yaml")
-DASHBOARD = ConfigurationFile("quorums.json", "/etc/grafana/dashboards/quorums.json")
-PASSWORD = ConfigurationFile("admin-password", "/etc/grafana/admin-password")
-KEY = ConfigurationFile("secret-key", "/etc/grafana/secret-key")
-FILES = (SETTINGS, SOURCES, PROVIDER, DASHBOARD, PASSWORD, KEY)
-PORT = 3000
+_RECORD = records()["prometheus"]
+SETTINGS = _RECORD.file("grafana.ini")
+SOURCES = _RECORD.file("prometheus.yaml")
+PROVIDER = _RECORD.file("provisioning.yaml")
+DASHBOARD = _RECORD.file("quorums.json")
+PASSWORD = _RECORD.file("admin-password")
+KEY = _RECORD.file("secret-key")
 
 _MANUAL = "https://grafana.com/docs/grafana/latest/setup-grafana/configure-grafana/"
 
@@ -44,7 +44,7 @@ def files(wiring: Wiring, store: str) -> tuple[WrittenFile, ...]:
 def _settings() -> dict[str, dict[str, str | int | bool]]:
     return {
         "paths": {"data": "/var/lib/grafana", "provisioning": "/etc/grafana/provisioning"},
-        "server": {"http_port": PORT},
+        "server": {"http_port": port("grafana", "grafana")},
         "log": {"mode": "console"},
         "security": {"admin_user": "admin", "admin_password": _content(PASSWORD), "secret_key": _content(KEY)},
         "analytics": {"reporting_enabled": False, "check_for_updates": False, "check_for_plugin_updates": False},

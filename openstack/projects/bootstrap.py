@@ -1,27 +1,22 @@
-"""Bootstrap: creates the networks, flavors and image of a new cloud that the stack file sets (source 004, 1.5).
-
-The project has a job and no processes. The job calls OpenStack's APIs as Keystone's administrator, and runs again only
-if the settings change. The job downloads the image and verifies its checksum, because Glance's own import
-(web-download) does not.
-"""
+"""The job that creates the networks, flavors and image of a new cloud. It calls OpenStack's APIs."""
 
 from __future__ import annotations
 
 import json
 
+from blueprint.openstack.projects.process_definition import ConfigurationFile
+from blueprint.openstack.projects.records import records
 from openstack import scripts
 from openstack.accounts import ADMINISTRATOR
 from openstack.config.layers import Secret, TextFile
 from openstack.config.wiring import REGION, Wiring
-from openstack.definition import ConfigurationFile, JobDefinition, ProjectDefinition
+from openstack.definition import JobDefinition
 
 _SCRIPT = ConfigurationFile("cloud_content.py", "/usr/local/bin/cloud_content.py")
 _CONTENT = ConfigurationFile("content.json", "/etc/quorate/content.json")
-_NEEDS = ("keystone", "glance", "neutron", "nova")
-"""The projects whose APIs the job calls."""
 
 
-def _jobs(wiring: Wiring) -> tuple[JobDefinition, ...]:
+def jobs(wiring: Wiring) -> tuple[JobDefinition, ...]:
     if wiring.bootstrap is None:
         return ()
     wanted = wiring.bootstrap.model_dump(mode="json")
@@ -30,7 +25,7 @@ def _jobs(wiring: Wiring) -> tuple[JobDefinition, ...]:
         name="bootstrap-cloud",
         image="keystone",
         user="keystone",
-        quorums=tuple(dict.fromkeys(map(wiring.galera, _NEEDS))),
+        quorums=tuple(dict.fromkeys(map(wiring.galera, records()["bootstrap"].needs))),
         command=f"python3 {_SCRIPT.path} {_CONTENT.path}",
         written=(
             TextFile(_SCRIPT.name, (scripts.text(_SCRIPT.name),)),
@@ -41,11 +36,3 @@ def _jobs(wiring: Wiring) -> tuple[JobDefinition, ...]:
         secrets=(("OS_PASSWORD", Secret("keystone/admin")),),
     )
     return (job,)
-
-
-PROJECT = ProjectDefinition(
-    name="bootstrap",
-    processes=(),
-    needs=_NEEDS,
-    jobs=_jobs,
-)

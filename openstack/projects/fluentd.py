@@ -1,31 +1,17 @@
-"""Fluentd: a collector of container logs on every node, and an aggregator for all collectors (source 004, 5.3.15).
-
-Log records wait in buffers on disk: at the collector until the aggregator has stored them, at the aggregator until
-OpenSearch has stored them. So records are not lost while the aggregator or OpenSearch is stopped.
-"""
+"""Fluentd's configuration: a collector on every node, and the aggregator of all collectors."""
 
 from __future__ import annotations
 
+from blueprint.openstack.projects.records import port, records
 from openstack.config.layers import TextFile, WrittenFile
 from openstack.config.ports import FORWARD, OPENSEARCH
 from openstack.config.wiring import Wiring
-from openstack.definition import (
-    Claim,
-    ConfigurationFile,
-    Container,
-    HostPath,
-    Http,
-    Port,
-    ProcessDefinition,
-    ProjectDefinition,
-    Tcp,
-)
 
-_CONFIG = ConfigurationFile("fluentd.conf", "/etc/fluentd/fluentd.conf")
+_CONFIG = records()["fluentd"].file("fluentd.conf")
+_AGGREGATOR, _COLLECTOR = "lma-aggregator", "log-collector"
 _DATA = "/var/lib/fluentd"
 _LOGS = "/var/log/pods"
-_MONITOR = 24220
-"""Port at which a collector answers kubelet's probes: the default of Fluentd's monitor_agent."""
+_MONITOR = port(_COLLECTOR, "monitor")
 
 _BUFFER = f"""\
   <buffer>
@@ -42,8 +28,8 @@ _BUFFER = f"""\
 """Buffer settings of Fluentd: log records stay on disk until the next program has received them."""
 
 
-def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
-    return (TextFile(_CONFIG.name, (_collector(wiring) if name == COLLECTOR.name else _aggregator(wiring),)),)
+def configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
+    return (TextFile(_CONFIG.name, (_collector(wiring) if name == _COLLECTOR else _aggregator(wiring),)),)
 
 
 def _collector(wiring: Wiring) -> str:
@@ -54,8 +40,7 @@ def _collector(wiring: Wiring) -> str:
     cannot be sent would produce a further record.
     """
     servers = "".join(
-        f"  <server>\n    host {member}\n    port {FORWARD}\n  </server>\n"
-        for member in wiring.members(AGGREGATOR.name)
+        f"  <server>\n    host {member}\n    port {FORWARD}\n  </server>\n" for member in wiring.members(_AGGREGATOR)
     )
     return f"""\
 <source>
@@ -67,7 +52,7 @@ def _collector(wiring: Wiring) -> str:
 <source>
   @type tail
   path {_LOGS}/*/*/*.log
-  exclude_path ["{_LOGS}/*_{COLLECTOR.name}-*/*/*.log", "{_LOGS}/*_{AGGREGATOR.name}-*/*/*.log"]
+  exclude_path ["{_LOGS}/*_{_COLLECTOR}-*/*/*.log", "{_LOGS}/*_{_AGGREGATOR}-*/*/*.log"]
   pos_file {_DATA}/positions
   read_from_head true
   follow_inodes true
@@ -131,58 +116,3 @@ def _aggregator(wiring: Wiring) -> str:
   request_timeout 30s
 {_BUFFER}</match>
 """
-
-
-AGGREGATOR = ProcessDefinition(
-    name="lma-aggregator",
-    project="fluentd",
-    kind="StatefulSet",
-    uid=42474,
-    claim=Claim(production=20, lab=2),
-    containers=(
-        Container(
-            name="fluentd",
-            image="fluentd",
-            user="fluentd",
-            command=f"fluentd -c {_CONFIG.path}",
-            ports=(Port("forward", FORWARD, clients=("project",)),),
-            ready=Tcp("forward"),
-            alive=Tcp("forward"),
-            files=(_CONFIG,),
-            data=_DATA,
-        ),
-    ),
-)
-
-COLLECTOR = ProcessDefinition(
-    name="log-collector",
-    project="fluentd",
-    kind="DaemonSet",
-    uid=42474,
-    containers=(
-        Container(
-            name="fluentd",
-            image="fluentd",
-            # kubelet lets only root read the containers' output.
-            user="root",
-            command=f"fluentd -c {_CONFIG.path}",
-            ports=(Port("monitor", _MONITOR, clients=("project",)),),
-            # Fluentd's plugins and their buffers, as JSON.
-            ready=Http("monitor", "/api/plugins.json"),
-            alive=Tcp("monitor"),
-            files=(_CONFIG,),
-            host_paths=(
-                HostPath(name="pods", path=_LOGS, read_only=True),
-                HostPath(name="state", path="log-collector", mount=_DATA),
-            ),
-            node_address=("NODE_ADDRESS",),
-        ),
-    ),
-)
-
-PROJECT = ProjectDefinition(
-    name="fluentd",
-    needs=("opensearch",),
-    processes=(AGGREGATOR, COLLECTOR),
-    configure=_configure,
-)

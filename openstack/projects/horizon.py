@@ -1,4 +1,4 @@
-"""Horizon, the dashboard. Its probes use TCP, because Django answers an HTTP probe of the pod's address with 400."""
+"""Horizon's settings."""
 
 from __future__ import annotations
 
@@ -8,40 +8,13 @@ from openstack.config import domains
 from openstack.config.layers import Secret, TextFile, WrittenFile
 from openstack.config.uwsgi import uwsgi
 from openstack.config.wiring import Wiring
-from openstack.definition import ConfigurationFile, Container, Port, ProcessDefinition, ProjectDefinition, Tcp
-
-HORIZON = ProcessDefinition(
-    name="horizon",
-    project="horizon",
-    kind="Deployment",
-    uid=42420,
-    exposed=((80, "http"),),
-    containers=(
-        Container(
-            name="horizon",
-            image="horizon",
-            user="horizon",
-            command="uwsgi /etc/horizon/horizon-uwsgi.ini",
-            ports=(Port("http", 8080, clients=("everyone",)),),
-            ready=Tcp("http"),
-            alive=Tcp("http"),
-            files=(
-                ConfigurationFile("horizon-uwsgi.ini", "/etc/horizon/horizon-uwsgi.ini"),
-                ConfigurationFile(
-                    "local_settings.py", "/etc/openstack-dashboard/local_settings.d/_9999-custom-settings.py"
-                ),
-            ),
-        ),
-    ),
-)
-
 
 CACHE_TIMEOUT = 1
 """Seconds until Horizon goes on without a memcached that does not answer. Project figure; oslo.cache has the same. The
 client then leaves this memcached out for 60 s (pymemcache's dead_timeout)."""
 
 
-def _configure(wiring: Wiring, _name: str) -> tuple[WrittenFile, ...]:
+def configure(wiring: Wiring, _name: str) -> tuple[WrittenFile, ...]:
     settings = f"""\
 # The settings in Kolla's image, an example of Horizon, have DEBUG = True: slow, and errors show settings to everyone.
 DEBUG = False
@@ -82,7 +55,7 @@ CACHES = {{
         )
     return (
         TextFile("local_settings.py", (settings, Secret("horizon/session"), '"\n')),
-        uwsgi(wiring, "horizon", "horizon-uwsgi.ini", "openstack_dashboard.wsgi", 8080),
+        uwsgi(wiring, "horizon", "horizon-uwsgi.ini", "openstack_dashboard.wsgi", "http"),
     )
 
 
@@ -91,11 +64,3 @@ def _names(wiring: Wiring) -> list[str]:
     if wiring.ingress is None:
         return ["*"]
     return [domains.host(wiring.ingress, "horizon"), wiring.host("horizon")]
-
-
-PROJECT = ProjectDefinition(
-    name="horizon",
-    needs=("keystone", "memcached"),
-    processes=(HORIZON,),
-    configure=_configure,
-)

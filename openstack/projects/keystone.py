@@ -1,59 +1,23 @@
-"""Keystone, the identity service. Its probe requests /healthcheck, which oslo.middleware serves without a token."""
+"""Configuration and jobs of Keystone."""
 
 from __future__ import annotations
 
+from blueprint.openstack.projects.records import records
 from openstack import accounts
 from openstack.config import sections
 from openstack.config.layers import ConfigFile, Layer, Origin, Secret, TextFile, WrittenFile
 from openstack.config.uwsgi import uwsgi
 from openstack.config.wiring import REGION, Wiring
-from openstack.definition import (
-    ConfigurationFile,
-    Container,
-    Http,
-    JobDefinition,
-    Port,
-    ProcessDefinition,
-    ProjectDefinition,
-    Tcp,
-)
+from openstack.definition import JobDefinition
 
 _FERNET = "https://docs.openstack.org/keystone/2026.1/admin/fernet-token-faq.html"
-_CONFIGURATION = ConfigurationFile("keystone.conf", "/etc/keystone/keystone.conf")
-_KEYS = tuple(
-    ConfigurationFile(f"{kind}-key-{number}", f"/etc/keystone/{kind}-keys/{number}")
-    for kind in ("fernet", "credential")
-    for number in (0, 1)
-)
-"""Files with Keystone's keys. Key 1 is the primary key. Key 0 is the staged key, which every instance must have before
-it becomes the primary key."""
-
-KEYSTONE = ProcessDefinition(
-    name="keystone",
-    project="keystone",
-    kind="Deployment",
-    uid=42425,
-    exposed=((5000, "api"),),
-    containers=(
-        Container(
-            name="keystone",
-            image="keystone",
-            user="keystone",
-            command="uwsgi /etc/keystone/keystone-api-uwsgi.ini",
-            ports=(Port("api", 5000, clients=("everyone",)),),
-            ready=Http("api", "/healthcheck"),
-            alive=Tcp("api"),
-            files=(
-                _CONFIGURATION,
-                ConfigurationFile("keystone-api-uwsgi.ini", "/etc/keystone/keystone-api-uwsgi.ini"),
-                *_KEYS,
-            ),
-        ),
-    ),
-)
+_RECORD = records()["keystone"]
+_CONFIGURATION = _RECORD.file("keystone.conf")
+_KEYS = tuple(_RECORD.file(f"{kind}-key-{number}") for kind in ("fernet", "credential") for number in (0, 1))
+"""Files with Keystone's keys."""
 
 
-def _configure(wiring: Wiring, _name: str) -> tuple[WrittenFile, ...]:
+def configure(wiring: Wiring, _name: str) -> tuple[WrittenFile, ...]:
     tokens = Layer(
         Origin.PROJECT,
         _FERNET,
@@ -70,12 +34,12 @@ def _configure(wiring: Wiring, _name: str) -> tuple[WrittenFile, ...]:
             (tokens, sections.database(wiring, "keystone"), sections.cache(wiring), sections.behind_a_proxy()),
             fragment="/etc/keystone/keystone.conf.d/secrets.conf",
         ),
-        uwsgi(wiring, "keystone", "keystone-api-uwsgi.ini", "keystone.wsgi.api", 5000),
+        uwsgi(wiring, "keystone", "keystone-api-uwsgi.ini", "keystone.wsgi.api"),
         *(TextFile(key.name, (Secret(f"keystone/{key.name}"),)) for key in _KEYS),
     )
 
 
-def _jobs(wiring: Wiring) -> tuple[JobDefinition, ...]:
+def jobs(wiring: Wiring) -> tuple[JobDefinition, ...]:
     url = wiring.url("keystone", "/v3")
     bootstrap = JobDefinition(
         name="keystone-bootstrap",
@@ -93,12 +57,3 @@ def _jobs(wiring: Wiring) -> tuple[JobDefinition, ...]:
         accounts.migration(wiring, "keystone", "keystone", "keystone-manage db_sync", (_CONFIGURATION,)),
         bootstrap,
     )
-
-
-PROJECT = ProjectDefinition(
-    name="keystone",
-    needs=("mariadb", "memcached"),
-    processes=(KEYSTONE,),
-    configure=_configure,
-    jobs=_jobs,
-)

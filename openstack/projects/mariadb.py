@@ -1,12 +1,4 @@
-"""MariaDB with Galera behind ProxySQL: 'might require specialized load balancer (proxysql)' (source 004, 5.3.16).
-
-Clients connect to the Service `proxysql`; Galera's members connect to each other by their own names. ProxySQL is a
-separate workload, so that a change of its configuration does not restart members of the database. The program
-scripts/galera/ decides which member bootstraps the cluster.
-
-A stack file may define further Galera clusters (docs/adr/0017-further-brokers.md). Each has its own name, secrets,
-backups, ProxySQL and exporter.
-"""
+"""Configuration of Galera, ProxySQL and their exporter, and the actions that back up and restore a database."""
 
 from __future__ import annotations
 
@@ -14,23 +6,12 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 
+from blueprint.openstack.projects.process_definition import ConfigurationFile
+from blueprint.openstack.projects.records import records
 from openstack import scripts
 from openstack.config.layers import ConfigFile, Layer, Origin, Secret, TextFile, WrittenFile
-from openstack.config.ports import MYSQL, MYSQLD_EXPORTER
 from openstack.config.wiring import GALERA, Wiring, beside_galera
-from openstack.definition import (
-    ActionDefinition,
-    Claim,
-    ClaimMount,
-    ConfigurationFile,
-    Container,
-    Http,
-    JobDefinition,
-    Port,
-    ProcessDefinition,
-    ProjectDefinition,
-    Tcp,
-)
+from openstack.definition import ActionDefinition, ClaimMount, JobDefinition
 from openstack.projects import proxysql
 
 FIRST_MEMBERS = 3
@@ -38,6 +19,7 @@ FIRST_MEMBERS = 3
 cluster, so that adding a member does not restart the others. The start script finds further members by the headless
 Service."""
 
+_MYSQLD, _EXPORTER = records()["mariadb"].processes[0], "mysqld-exporter"
 _MODULES = scripts.modules("galera")
 _BACKUP_MODULES = scripts.modules("galera_backup")
 KEPT = 7
@@ -56,8 +38,6 @@ def schedule(number: int) -> str:
 
 _BACKUP_DEADLINE = 6 * 3600
 """Seconds that a backup or a restoration may take: 200 GiB, the size of a production volume, at 10 MB/s."""
-_INITIAL = ConfigurationFile("initial.sql", "/etc/mysql/initial.sql")
-_EXPORTER = ConfigurationFile("mysqld-exporter.cnf", "/etc/prometheus/my.cnf")
 _RUN = "env PYTHONPATH=/etc/mysql python3 -m galera"
 _MANUAL = "https://mariadb.com/docs/galera-cluster/galera-management/configuration/configuring-mariadb-galera-cluster"
 _PARAMETERS = "https://galeracluster.com/library/documentation/galera-parameters.html"
@@ -67,15 +47,15 @@ _SST = (
 )
 
 
-def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
+def configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
     for galera in wiring.galeras:
         if name == galera:
             return _member(wiring, galera)
-        if name == beside_galera(PROXYSQL.name, galera):
+        if name == beside_galera("proxysql", galera):
             return proxysql.files(wiring, name, galera)
-        if name == beside_galera(EXPORTER.name, galera):
+        if name == beside_galera(_EXPORTER, galera):
             account = Secret(_metrics_account(galera), "[client]\nuser = metrics\npassword = {}\n")
-            return (TextFile(_EXPORTER.name, (account,)),)
+            return (TextFile("mysqld-exporter.cnf", (account,)),)
     return ()
 
 
@@ -94,12 +74,12 @@ def _member(wiring: Wiring, galera: str) -> tuple[WrittenFile, ...]:
     return (
         ConfigFile("my.cnf", "ini", tuple(_layers(wiring, galera))),
         *(TextFile(f"galera-{module}", (text,)) for module, text in _MODULES.items()),
-        TextFile(_INITIAL.name, (root, rights, monitor, metrics, backup, reads)),
+        TextFile("initial.sql", (root, rights, monitor, metrics, backup, reads)),
     )
 
 
 def _metrics_account(galera: str) -> str:
-    return f"{beside_galera(EXPORTER.name, galera)}/database"
+    return f"{beside_galera(_EXPORTER, galera)}/database"
 
 
 def _backup_account(galera: str) -> str:
@@ -156,7 +136,7 @@ def _layer(source: str, **options: str | int) -> Layer:
     return Layer(Origin.PROJECT, source, {"mysqld": options})
 
 
-def _actions(wiring: Wiring) -> tuple[ActionDefinition, ...]:
+def actions(wiring: Wiring) -> tuple[ActionDefinition, ...]:
     return tuple(action for number in range(len(wiring.galeras)) for action in _backups(wiring, number))
 
 
@@ -170,7 +150,7 @@ def _backups(wiring: Wiring, number: int) -> tuple[ActionDefinition, ActionDefin
     document = {"member": member, "domain": domain, "members": len(members), "keep": KEPT}
     data = ClaimMount(name="data", claim=f"data-{name}", path="/var/lib/mysql")
     backups = ClaimMount(
-        name="backups", claim=replace(MYSQLD, name=galera).backup_claim_name, path="/var/lib/mysql-backup"
+        name="backups", claim=replace(_MYSQLD, name=galera).backup_claim_name, path="/var/lib/mysql-backup"
     )
     account = ("[client]\nuser = backup\npassword = ", Secret(_backup_account(galera)), "\n")
     settings = TextFile("backup.json", (json.dumps(document) + "\n",))
@@ -210,92 +190,3 @@ def _backup_job(galera: str, name: str, files: tuple[TextFile, ...]) -> JobDefin
             *(ConfigurationFile(file.name, f"/etc/mysql/{file.name}") for file in files),
         ),
     )
-
-
-MYSQLD = ProcessDefinition(
-    name="mysqld",
-    project="mariadb",
-    kind="StatefulSet",
-    uid=42434,
-    claim=Claim(production=200, lab=10),
-    # Galera's cache and logs are not part of a backup, and OpenStack's databases rarely fill their volume.
-    backups=Claim(production=400, lab=20),
-    grace=300,
-    containers=(
-        Container(
-            name="mariadb",
-            image="mariadb-server",
-            user="mysql",
-            command=_RUN,
-            ports=(
-                # All other projects connect to ProxySQL.
-                Port("mysql", MYSQL, clients=("project",)),
-                Port("wsrep", 4567, clients=("members",)),
-                Port("ist", 4568, clients=("members",)),
-                Port("sst", 4444, clients=("members",)),
-                Port("status", 9200, clients=("members",)),
-            ),
-            ready=Http("status", "/ready"),
-            alive=Http("status", "/alive"),
-            files=(
-                ConfigurationFile("my.cnf", "/etc/mysql/my.cnf"),
-                _INITIAL,
-                *(ConfigurationFile(f"galera-{module}", f"/etc/mysql/galera/{module}") for module in _MODULES),
-            ),
-            data="/var/lib/mysql",
-        ),
-    ),
-)
-
-PROXYSQL = ProcessDefinition(
-    name="proxysql",
-    project="mariadb",
-    kind="Deployment",
-    uid=42487,
-    exposed=((MYSQL, "proxysql"),),
-    containers=(
-        Container(
-            name="proxysql",
-            image="proxysql",
-            user="proxysql",
-            command=f"sh {proxysql.START.path}",
-            ports=(Port("proxysql", proxysql.PORT, clients=("needs",)),),
-            ready=Tcp("proxysql"),
-            alive=Tcp("proxysql"),
-            files=(proxysql.MEMBERS, proxysql.ACCOUNTS, proxysql.START),
-            owns=("/var/lib/proxysql",),
-            # Kolla's own script would write a different configuration.
-            environment=(("KOLLA_SKIP_EXTEND_START", "1"),),
-        ),
-    ),
-)
-
-EXPORTER = ProcessDefinition(
-    name="mysqld-exporter",
-    project="mariadb",
-    kind="Deployment",
-    uid=42472,
-    exposed=((MYSQLD_EXPORTER, "metrics"),),
-    containers=(
-        Container(
-            name="mysqld-exporter",
-            image="prometheus-mysqld-exporter",
-            user="prometheus",
-            # The exporter queries the member that a request names, so that any instance can serve a member's metrics.
-            command=f"/opt/mysqld_exporter/mysqld_exporter --config.my-cnf {_EXPORTER.path} "
-            f"--web.listen-address=:{MYSQLD_EXPORTER}",
-            ports=(Port("metrics", MYSQLD_EXPORTER, clients=("monitoring",)),),
-            # The probe does not request /metrics, which would need the name of a member.
-            ready=Http("metrics", "/"),
-            alive=Tcp("metrics"),
-            files=(_EXPORTER,),
-        ),
-    ),
-)
-
-PROJECT = ProjectDefinition(
-    name="mariadb",
-    processes=(MYSQLD, PROXYSQL, EXPORTER),
-    configure=_configure,
-    actions=_actions,
-)

@@ -1,187 +1,20 @@
-"""Neutron with Open vSwitch: the server's three processes, and the agents that create networks on nodes.
-
-Agents create network namespaces and bridges of the node, so they are privileged and use the host's network, as in Kolla
-and Fuel-CCP. Open vSwitch runs in the pod of the L2 agent; other agents reach its database over the node's loopback.
-"""
+"""Configuration and jobs of Neutron."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from blueprint.openstack.projects.records import records
 from blueprint.stackfile.settings import PhysicalNetwork
 from openstack import accounts, bridges, node_values
 from openstack.config import sections
 from openstack.config.layers import ConfigFile, Layer, Origin, Secret, Section, WrittenFile
-from openstack.config.ports import AMQP, MYSQL
 from openstack.config.uwsgi import uwsgi
 from openstack.config.wiring import REGION, Wiring
-from openstack.definition import (
-    ConfigurationFile,
-    Container,
-    Exec,
-    HostPath,
-    Http,
-    JobDefinition,
-    Port,
-    ProcessDefinition,
-    ProjectDefinition,
-    Tcp,
-    port_check,
-)
+from openstack.definition import JobDefinition
 
-UID = 42435
-CONFIGURATION = ConfigurationFile("neutron.conf", "/etc/neutron/neutron.conf")
-ML2 = ConfigurationFile("ml2_conf.ini", "/etc/neutron/plugins/ml2/ml2_conf.ini")
-WITH_CONFIGURATION = "--config-file /etc/neutron/neutron.conf"
-
-METADATA_SOCKET = HostPath(name="metadata-socket", path="neutron", mount="/var/lib/neutron/kolla")
-"""Directory of the socket by which the routers of a node reach the metadata agent of the node."""
-NAMESPACES = HostPath(name="netns", path="/run/netns", shared=True)
-MODULES = HostPath(name="modules", path="/lib/modules", read_only=True)
-OPENVSWITCH = HostPath(name="openvswitch", path="/run/openvswitch")
-
-SERVER = ProcessDefinition(
-    name="neutron-server",
-    project="neutron",
-    kind="Deployment",
-    uid=UID,
-    exposed=((9696, "api"),),
-    containers=(
-        Container(
-            name="neutron-server",
-            image="neutron-server",
-            user="neutron",
-            command="uwsgi /etc/neutron/neutron-server-uwsgi.ini",
-            ports=(Port("api", 9696, clients=("everyone",)),),
-            ready=Http("api", "/healthcheck"),
-            alive=Tcp("api"),
-            files=(
-                CONFIGURATION,
-                ML2,
-                ConfigurationFile("neutron-server-uwsgi.ini", "/etc/neutron/neutron-server-uwsgi.ini"),
-            ),
-            share=2,
-        ),
-        Container(
-            name="neutron-rpc-server",
-            image="neutron-server",
-            user="neutron",
-            command=f"neutron-rpc-server {WITH_CONFIGURATION} --config-file {ML2.path}",
-            ready=port_check("neutron-rpc-server", AMQP),
-            files=(CONFIGURATION, ML2),
-            share=2,
-        ),
-        Container(
-            name="neutron-periodic-worker",
-            image="neutron-server",
-            user="neutron",
-            command=f"neutron-periodic-workers {WITH_CONFIGURATION} --config-file {ML2.path}",
-            ready=port_check("neutron-periodic-workers", MYSQL),
-            files=(CONFIGURATION, ML2),
-        ),
-    ),
-)
-
-
-def _agent(
-    service: str, *, configuration: str, host_paths: tuple[HostPath, ...], extra: tuple[ConfigurationFile, ...] = ()
-) -> ProcessDefinition:
-    own = ConfigurationFile(configuration, f"/etc/neutron/{configuration}")
-    process = Container(
-        name=service,
-        image=service,
-        user="neutron",
-        command=f"{service} {WITH_CONFIGURATION} --config-file {own.path}",
-        ready=port_check(service, AMQP),
-        files=(CONFIGURATION, own, *extra),
-        host_paths=host_paths,
-        owns=(METADATA_SOCKET.mount or METADATA_SOCKET.path,),
-        privileged=True,
-    )
-    return ProcessDefinition(
-        name=service,
-        project="neutron",
-        kind="Deployment",
-        uid=UID,
-        host_network=True,
-        containers=(process,),
-        after=SERVER.name,
-    )
-
-
-DHCP_AGENT = _agent(
-    "neutron-dhcp-agent",
-    configuration="dhcp_agent.ini",
-    host_paths=(METADATA_SOCKET, NAMESPACES),
-    extra=(ConfigurationFile("dnsmasq.conf", "/etc/neutron/dnsmasq.conf"),),
-)
-L3_AGENT = _agent("neutron-l3-agent", configuration="l3_agent.ini", host_paths=(METADATA_SOCKET, NAMESPACES, MODULES))
-METADATA_AGENT = _agent("neutron-metadata-agent", configuration="metadata_agent.ini", host_paths=(METADATA_SOCKET,))
-
-_OVS_LOGS = "-vconsole:emer -vsyslog:err -vfile:info"
-
-L2_AGENT = ProcessDefinition(
-    name="neutron-l2-agent",
-    project="neutron",
-    kind="DaemonSet",
-    uid=UID,
-    host_network=True,
-    after=SERVER.name,
-    containers=(
-        Container(
-            name="neutron-openvswitch-agent",
-            image="neutron-openvswitch-agent",
-            user="neutron",
-            command=node_values.start(
-                f"neutron-openvswitch-agent {WITH_CONFIGURATION} "
-                "--config-file /etc/neutron/plugins/ml2/openvswitch_agent.ini"
-            ),
-            ready=port_check("neutron-openvswitch-agent", AMQP),
-            files=(
-                CONFIGURATION,
-                ConfigurationFile("openvswitch_agent.ini", "/etc/neutron/plugins/ml2/openvswitch_agent.ini"),
-                node_values.START,
-            ),
-            node_values=True,
-            host_paths=(OPENVSWITCH, MODULES),
-            node_address=("OS_OVS__LOCAL_IP",),
-            privileged=True,
-            share=2,
-        ),
-        Container(
-            name="openvswitch-vswitchd",
-            image="openvswitch-vswitchd",
-            user="root",
-            command=bridges.start(
-                f"ovs_wrapper ovs-vswitchd unix:/run/openvswitch/db.sock {_OVS_LOGS} --mlockall "
-                "--log-file=/var/log/kolla/openvswitch/ovs-vswitchd.log --pidfile"
-            ),
-            ready=Exec(("ovs-appctl", "version")),
-            alive=Exec(("ovs-appctl", "version")),
-            files=(bridges.LIST, bridges.AGENT, bridges.START),
-            node_values=True,
-            host_paths=(OPENVSWITCH, MODULES),
-            privileged=True,
-        ),
-        Container(
-            name="openvswitch-db-server",
-            image="openvswitch-db-server",
-            user="root",
-            command=f"ovs_wrapper ovsdb-server /var/lib/openvswitch/conf.db {_OVS_LOGS} "
-            "--remote=punix:/run/openvswitch/db.sock --remote=ptcp:6640:127.0.0.1 "
-            "--remote=db:Open_vSwitch,Open_vSwitch,manager_options "
-            "--log-file=/var/log/kolla/openvswitch/ovsdb-server.log --pidfile",
-            ports=(Port("ovsdb", 6640),),
-            ready=Exec(("ovsdb-client", "list-dbs")),
-            alive=Exec(("ovsdb-client", "list-dbs")),
-            host_paths=(
-                OPENVSWITCH,
-                HostPath(name="openvswitch-db", path="openvswitch", mount="/var/lib/openvswitch"),
-            ),
-        ),
-    ),
-)
-
+_RECORD = records()["neutron"]
+_CONFIGURATION, _ML2 = _RECORD.file("neutron.conf"), _RECORD.file("ml2_conf.ini")
 _MANUAL = "https://docs.openstack.org/neutron/2026.1/admin/deploy-ovs-selfservice.html"
 _AVAILABILITY = "https://docs.openstack.org/neutron/2026.1/admin/deploy-ovs-ha-vrrp.html"
 _TUNNELS = "1:1000"
@@ -194,8 +27,8 @@ _WITHOUT_DATABASE = frozenset(
 )  # fmt: skip
 
 
-def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
-    server = uwsgi(wiring, "neutron-server", "neutron-server-uwsgi.ini", "neutron.wsgi.api", 9696)
+def configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
+    server = uwsgi(wiring, "neutron-server", "neutron-server-uwsgi.ini", "neutron.wsgi.api")
     return (
         _neutron_conf(wiring, name),
         server,
@@ -230,7 +63,7 @@ def _neutron_conf(wiring: Wiring, name: str) -> ConfigFile:
         layers += [
             Layer(
                 Origin.ARCHITECTURE,
-                "cores requested by neutron-server (blueprint/plan/sizing.yaml)",
+                "cores requested by neutron-server (blueprint/openstack/projects/neutron.yaml)",
                 {
                     "DEFAULT": workers,
                 },
@@ -292,21 +125,13 @@ def _agent_files(wiring: Wiring) -> tuple[ConfigFile, ...]:
     )
 
 
-def _jobs(wiring: Wiring) -> tuple[JobDefinition, ...]:
-    endpoint = accounts.Endpoint("network", "neutron", "neutron-server")
-    upgrade = f"neutron-db-manage {WITH_CONFIGURATION} --config-dir /etc/neutron/neutron.conf.d upgrade heads"
+def jobs(wiring: Wiring) -> tuple[JobDefinition, ...]:
+    upgrade = (
+        f"neutron-db-manage --config-file {_CONFIGURATION.path} --config-dir /etc/neutron/neutron.conf.d upgrade heads"
+    )
     return (
         accounts.databases(wiring, "neutron"),
         *accounts.messaging(wiring, "neutron"),
-        accounts.migration(wiring, "neutron", "neutron-server", upgrade, (CONFIGURATION, ML2)),
-        accounts.identity(wiring, "neutron", (endpoint,)),
+        accounts.migration(wiring, "neutron", "neutron-server", upgrade, (_CONFIGURATION, _ML2)),
+        accounts.identity(wiring, "neutron"),
     )
-
-
-PROJECT = ProjectDefinition(
-    name="neutron",
-    needs=("keystone", "mariadb", "rabbitmq", "memcached"),
-    processes=(SERVER, DHCP_AGENT, L2_AGENT, L3_AGENT, METADATA_AGENT),
-    configure=_configure,
-    jobs=_jobs,
-)

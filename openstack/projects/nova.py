@@ -1,174 +1,27 @@
-"""Nova: API and metadata service, scheduler, conductor, console proxy, and nova-compute with libvirt on each compute.
-
-Source 004, 5.3.7, installs nova-compute on the host. Here nova-compute and libvirt are Kolla's containers, privileged
-and on the host's network as in Kolla and Fuel-CCP. Virtual machines are in the cgroup slice of the host's
-systemd-machined instead of the pod's cgroup, so that the pod's limits do not apply to them.
-"""
+"""Configuration, jobs and actions of Nova."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+from blueprint.openstack.projects.process_definition import (
+    ConfigurationFile,
+)
+from blueprint.openstack.projects.records import records
 from openstack import accounts, ceph_client, node_values
 from openstack.config import cephx, sections
 from openstack.config.layers import ConfigFile, Layer, Origin, Secret, Section, TextFile, WrittenFile
-from openstack.config.ports import AMQP, APIS
 from openstack.config.uwsgi import uwsgi
 from openstack.config.wiring import REGION, Wiring
-from openstack.definition import (
-    HOST,
-    ActionDefinition,
-    ConfigurationFile,
-    Container,
-    Exec,
-    HostPath,
-    Http,
-    JobDefinition,
-    Port,
-    ProcessDefinition,
-    ProjectDefinition,
-    Tcp,
-    port_check,
-)
+from openstack.definition import ActionDefinition, JobDefinition
 
-UID = 42436
-CONFIGURATION = ConfigurationFile("nova.conf", "/etc/nova/nova.conf")
+_CONFIGURATION = records()["nova"].file("nova.conf")
 _CONSOLE_PAGE = "/vnc_lite.html"
 _ENTITY = "client.nova"
 _POOL = "vms"
 _DISKS = (_ENTITY, cephx.CINDER)
 """Ceph accounts with which libvirt opens disks: Nova's for the disks of virtual machines, Cinder's for volumes."""
 
-API = ProcessDefinition(
-    name="nova-api",
-    project="nova",
-    kind="Deployment",
-    uid=UID,
-    exposed=((8774, "api"), (8775, "metadata")),
-    containers=(
-        Container(
-            name="nova-api",
-            image="nova-api",
-            user="nova",
-            command="uwsgi /etc/nova/nova-api-uwsgi.ini",
-            ports=(Port("api", 8774, clients=("everyone",)),),
-            ready=Http("api"),
-            alive=Tcp("api"),
-            files=(CONFIGURATION, ConfigurationFile("nova-api-uwsgi.ini", "/etc/nova/nova-api-uwsgi.ini")),
-            share=3,
-        ),
-        Container(
-            name="nova-metadata",
-            image="nova-api",
-            user="nova",
-            command="uwsgi /etc/nova/nova-metadata-uwsgi.ini",
-            ports=(Port("metadata", 8775, clients=("nodes",)),),
-            ready=Http("metadata"),
-            alive=Tcp("metadata"),
-            files=(CONFIGURATION, ConfigurationFile("nova-metadata-uwsgi.ini", "/etc/nova/nova-metadata-uwsgi.ini")),
-        ),
-    ),
-)
-
-
-def _worker(service: str) -> ProcessDefinition:
-    process = Container(
-        name=service,
-        image=service,
-        user="nova",
-        command=service,
-        ready=port_check(service, AMQP),
-        files=(CONFIGURATION,),
-        node_name=HOST,
-    )
-    return ProcessDefinition(name=service, project="nova", kind="Deployment", uid=UID, containers=(process,))
-
-
-SCHEDULER = _worker("nova-scheduler")
-CONDUCTOR = _worker("nova-conductor")
-
-CONSOLES = ProcessDefinition(
-    name="nova-novncproxy",
-    project="nova",
-    kind="Deployment",
-    uid=UID,
-    exposed=((APIS["nova-novncproxy"], "vnc"),),
-    containers=(
-        Container(
-            name="nova-novncproxy",
-            image="nova-novncproxy",
-            user="nova",
-            command="nova-novncproxy",
-            ports=(Port("vnc", APIS["nova-novncproxy"], clients=("everyone",)),),
-            ready=Http("vnc", _CONSOLE_PAGE),
-            alive=Tcp("vnc"),
-            files=(CONFIGURATION,),
-        ),
-    ),
-)
-
-_SHARED_WITH_LIBVIRT = (
-    HostPath(name="run", path="/run", shared=True),
-    HostPath(name="dev", path="/dev"),
-    HostPath(name="modules", path="/lib/modules", read_only=True),
-    HostPath(name="nova", path="/var/lib/nova", shared=True),
-    HostPath(name="libvirt", path="/var/lib/libvirt"),
-)
-
-COMPUTE = ProcessDefinition(
-    name="nova-compute",
-    project="nova",
-    kind="DaemonSet",
-    uid=UID,
-    host_network=True,
-    host_pid=True,
-    host_ipc=True,
-    after=CONDUCTOR.name,
-    containers=(
-        Container(
-            name="nova-compute",
-            image="nova-compute",
-            user="nova",
-            command=node_values.start(f"nova-compute --config-file {CONFIGURATION.path}"),
-            ready=port_check("nova-compute", AMQP),
-            files=(CONFIGURATION, node_values.START, ceph_client.CONFIGURATION, ceph_client.keyring(_ENTITY)),
-            node_values=True,
-            host_paths=_SHARED_WITH_LIBVIRT,
-            owns=("/var/lib/nova",),
-            environment=(("LIBGUESTFS_BACKEND", "direct"),),
-            # Consoles listen on the node's address, which the proxy connects to.
-            node_address=("OS_DEFAULT__MY_IP", "OS_VNC__SERVER_LISTEN", "OS_VNC__SERVER_PROXYCLIENT_ADDRESS"),
-            privileged=True,
-        ),
-        Container(
-            name="nova-libvirt",
-            image="nova-libvirt",
-            user="root",
-            command="/usr/local/bin/kolla_nova_libvirt_start",
-            ports=(Port("libvirt", 16509),),
-            ready=Exec(("virsh", "version", "--daemon")),
-            alive=Exec(("virsh", "version", "--daemon")),
-            files=(
-                ConfigurationFile("libvirtd.conf", "/etc/libvirt/libvirtd.conf"),
-                ConfigurationFile("qemu.conf", "/etc/libvirt/qemu.conf"),
-                ceph_client.CONFIGURATION,
-                *(
-                    ConfigurationFile(
-                        f"{entity}{suffix}", f"/etc/libvirt/secrets/{cephx.libvirt_secret(entity)}{suffix}"
-                    )
-                    for entity in _DISKS
-                    for suffix in (".xml", ".base64")
-                ),
-            ),
-            host_paths=(
-                *_SHARED_WITH_LIBVIRT,
-                HostPath(name="cgroup", path="/sys/fs/cgroup"),
-                HostPath(name="libvirt-qemu", path="libvirt-qemu", mount="/etc/libvirt/qemu"),
-            ),
-            privileged=True,
-        ),
-    ),
-)
 
 _MANUAL = "https://docs.openstack.org/nova/2026.1/configuration/config.html"
 _ON_COMPUTES = frozenset({"nova-compute"})
@@ -215,7 +68,7 @@ Passwords are not arguments, which every process of the node can read: cell1 get
 cell0 gets a template that Nova fills in from nova.conf (Nova's manual, Cells)."""
 
 
-def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
+def configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
     user = sections.service_user(wiring, "nova")
     internal: Section = user | {"region_name": REGION, "valid_interfaces": ("internal",)}
     others = Layer(
@@ -242,7 +95,7 @@ def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
     )
     conductor = Layer(
         Origin.ARCHITECTURE,
-        "cores requested by nova-conductor (blueprint/plan/sizing.yaml)",
+        "cores requested by nova-conductor (blueprint/openstack/projects/nova.yaml)",
         {"conductor": {"workers": wiring.workers("nova-conductor")}},
     )
     guests = Layer(
@@ -272,8 +125,8 @@ def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
         layers += [scheduler, conductor, *apis, *databases]
     return (
         ConfigFile("nova.conf", "ini", tuple(layers), fragment="/etc/nova/nova.conf.d/secrets.conf"),
-        uwsgi(wiring, "nova-api", "nova-api-uwsgi.ini", "nova.wsgi.osapi_compute", 8774),
-        uwsgi(wiring, "nova-api", "nova-metadata-uwsgi.ini", "nova.wsgi.metadata", 8775),
+        uwsgi(wiring, "nova-api", "nova-api-uwsgi.ini", "nova.wsgi.osapi_compute"),
+        uwsgi(wiring, "nova-api", "nova-metadata-uwsgi.ini", "nova.wsgi.metadata", "metadata"),
         node_values.SCRIPT,
         ConfigFile("libvirtd.conf", "flat", (Layer(Origin.PROJECT, _LIBVIRTD, {"": _LIBVIRT_DAEMON}),)),
         *ceph_client.files(wiring, _ENTITY),
@@ -281,10 +134,9 @@ def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
     )
 
 
-def _jobs(wiring: Wiring) -> tuple[JobDefinition, ...]:
-    endpoint = accounts.Endpoint("compute", "nova", "nova-api", "/v2.1")
+def jobs(wiring: Wiring) -> tuple[JobDefinition, ...]:
     script = "/usr/local/bin/cells.sh"
-    files = (CONFIGURATION, ConfigurationFile("cells.sh", script))
+    files = (_CONFIGURATION, ConfigurationFile("cells.sh", script))
     registration = accounts.migration(wiring, "nova", "nova-conductor", f"bash {script}", files)
     cells = replace(registration, name="nova-cells", written=(*registration.written, TextFile("cells.sh", (_CELLS,))))
     rights = cephx.entry(_ENTITY, **cephx.block_devices(_POOL, reads=("images",)))
@@ -293,23 +145,13 @@ def _jobs(wiring: Wiring) -> tuple[JobDefinition, ...]:
         accounts.databases(wiring, "nova"),
         *accounts.messaging(wiring, "nova"),
         cells,
-        accounts.identity(wiring, "nova", (endpoint,)),
+        accounts.identity(wiring, "nova"),
     )
 
 
-def _actions(wiring: Wiring) -> tuple[ActionDefinition, ...]:
+def actions(wiring: Wiring) -> tuple[ActionDefinition, ...]:
     command = "nova-manage db online_data_migrations"
-    migrations = accounts.manage("nova", "nova-conductor", "online-data-migrations", command, (CONFIGURATION,))
+    migrations = accounts.manage("nova", "nova-conductor", "online-data-migrations", command, (_CONFIGURATION,))
     purpose = "Migrate Nova's data to its new schema, after all of Nova is updated"
     migrations = replace(migrations, quorums=(wiring.galera("nova"),))
     return (ActionDefinition(job=migrations, purpose=purpose, requires="whole", deadline=6 * 3600),)
-
-
-PROJECT = ProjectDefinition(
-    name="nova",
-    needs=("keystone", "mariadb", "rabbitmq", "memcached", "glance", "placement", "neutron"),
-    processes=(API, SCHEDULER, CONDUCTOR, CONSOLES, COMPUTE),
-    configure=_configure,
-    jobs=_jobs,
-    actions=_actions,
-)

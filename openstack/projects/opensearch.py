@@ -1,43 +1,28 @@
-"""OpenSearch and its dashboards, which replace Elasticsearch and Kibana of source 004, 5.3.15.
-
-Members elect a manager by majority. The security plugin is disabled, as in Kolla's configuration, because it needs
-certificates for every member (docs/not-built.md).
-"""
+"""Configuration of OpenSearch and its dashboards."""
 
 from __future__ import annotations
 
+from blueprint.openstack.projects.records import port
 from files.yaml_writer import plain_document
 from openstack.config.layers import TextFile, WrittenFile
 from openstack.config.ports import OPENSEARCH as PORT
 from openstack.config.wiring import Wiring
-from openstack.definition import (
-    Claim,
-    ConfigurationFile,
-    Container,
-    Http,
-    Port,
-    ProcessDefinition,
-    ProjectDefinition,
-    Tcp,
-)
 
 FIRST_MEMBERS = 3
 """Number of OpenSearch members in the configured lists. Further members find the cluster by these members."""
 
-_CONFIG = ConfigurationFile("opensearch.yml", "/etc/opensearch/opensearch.yml")
-_HEAP = ConfigurationFile("heap.options", "/etc/opensearch/jvm.options.d/heap.options")
-_DASHBOARDS = ConfigurationFile("opensearch_dashboards.yml", "/etc/opensearch-dashboards/opensearch_dashboards.yml")
+_OPENSEARCH, _DASHBOARDS = "elasticsearch-kibana", "opensearch-dashboards"
 
 
-def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
-    if name == DASHBOARDS.name:
-        return (TextFile(_DASHBOARDS.name, (plain_document(_dashboards(wiring)),)),)
+def configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
+    if name == _DASHBOARDS:
+        return (TextFile("opensearch_dashboards.yml", (plain_document(_dashboards(wiring)),)),)
     # Half of the container's memory: the rest is for buffers outside of the heap and for the page cache
     # (https://docs.opensearch.org/latest/install-and-configure/install-opensearch/index/#important-settings).
     heap = wiring.memory[name] // 2
     return (
-        TextFile(_CONFIG.name, (plain_document(_member(wiring, name)),)),
-        TextFile(_HEAP.name, (f"-Xms{heap}m\n-Xmx{heap}m\n",)),
+        TextFile("opensearch.yml", (plain_document(_member(wiring, name)),)),
+        TextFile("heap.options", (f"-Xms{heap}m\n-Xmx{heap}m\n",)),
     )
 
 
@@ -70,60 +55,8 @@ def _cluster(members: tuple[str, ...]) -> dict[str, object]:
 def _dashboards(wiring: Wiring) -> dict[str, object]:
     return {
         "server.host": "0.0.0.0",  # noqa: S104 - a pod's own network
-        "server.port": 5601,
-        "opensearch.hosts": [f"http://{member}:{PORT}" for member in wiring.members(OPENSEARCH.name)],
+        "server.port": port(_DASHBOARDS, "dashboards"),
+        "opensearch.hosts": [f"http://{member}:{PORT}" for member in wiring.members(_OPENSEARCH)],
         "path.data": "/var/lib/opensearch-dashboards",
         "data.search.usageTelemetry.enabled": False,
     }
-
-
-OPENSEARCH = ProcessDefinition(
-    name="elasticsearch-kibana",
-    project="opensearch",
-    kind="StatefulSet",
-    uid=42490,
-    claim=Claim(production=500, lab=20),
-    grace=120,
-    containers=(
-        Container(
-            name="opensearch",
-            image="opensearch",
-            user="opensearch",
-            command="/usr/share/opensearch/bin/opensearch",
-            ports=(Port("http", PORT), Port("transport", 9300, clients=("members",))),
-            ready=Http("http", "/_cluster/health?local=true"),
-            alive=Tcp("transport"),
-            files=(_CONFIG, _HEAP),
-            data="/var/lib/opensearch",
-        ),
-    ),
-)
-
-DASHBOARDS = ProcessDefinition(
-    name="opensearch-dashboards",
-    project="opensearch",
-    kind="Deployment",
-    uid=42492,
-    exposed=((5601, "dashboards"),),
-    containers=(
-        Container(
-            name="opensearch-dashboards",
-            image="opensearch-dashboards",
-            user="opensearch-dashboards",
-            command=f"/usr/share/opensearch-dashboards/bin/opensearch-dashboards --config {_DASHBOARDS.path}",
-            ports=(Port("dashboards", 5601, clients=("everyone",)),),
-            ready=Tcp("dashboards"),
-            alive=Tcp("dashboards"),
-            files=(_DASHBOARDS,),
-            owns=("/var/lib/opensearch-dashboards",),
-            # Kolla's start script removes the plugin, which would ask for accounts that OpenSearch does not have.
-            environment=(("OPENSEARCH_DASHBOARDS_SECURITY_PLUGIN", "False"),),
-        ),
-    ),
-)
-
-PROJECT = ProjectDefinition(
-    name="opensearch",
-    processes=(OPENSEARCH, DASHBOARDS),
-    configure=_configure,
-)

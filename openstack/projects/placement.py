@@ -1,53 +1,19 @@
-"""Placement, the inventory of compute resources that nova-scheduler queries.
-
-Its row in the reference architectures is an addition: source 004, 5.4.5, calls the service 'work in progress'.
-"""
+"""Configuration and jobs of Placement."""
 
 from __future__ import annotations
 
+from blueprint.openstack.projects.records import records
 from openstack import accounts
 from openstack.config import sections
 from openstack.config.layers import ConfigFile, WrittenFile
 from openstack.config.uwsgi import uwsgi
 from openstack.config.wiring import Wiring
-from openstack.definition import (
-    ConfigurationFile,
-    Container,
-    Http,
-    JobDefinition,
-    Port,
-    ProcessDefinition,
-    ProjectDefinition,
-    Tcp,
-)
+from openstack.definition import JobDefinition
 
-_CONFIGURATION = ConfigurationFile("placement.conf", "/etc/placement/placement.conf")
-
-API = ProcessDefinition(
-    name="placement-api",
-    project="placement",
-    kind="Deployment",
-    uid=42482,
-    exposed=((8780, "api"),),
-    containers=(
-        Container(
-            name="placement-api",
-            image="placement-api",
-            user="placement",
-            command="uwsgi /etc/placement/placement-api-uwsgi.ini",
-            ports=(Port("api", 8780, clients=("everyone",)),),
-            ready=Http("api"),
-            alive=Tcp("api"),
-            files=(
-                _CONFIGURATION,
-                ConfigurationFile("placement-api-uwsgi.ini", "/etc/placement/placement-api-uwsgi.ini"),
-            ),
-        ),
-    ),
-)
+_CONFIGURATION = records()["placement"].file("placement.conf")
 
 
-def _configure(wiring: Wiring, _name: str) -> tuple[WrittenFile, ...]:
+def configure(wiring: Wiring, _name: str) -> tuple[WrittenFile, ...]:
     return (
         ConfigFile(
             "placement.conf",
@@ -59,23 +25,13 @@ def _configure(wiring: Wiring, _name: str) -> tuple[WrittenFile, ...]:
             ),
             fragment="/etc/placement/placement.conf.d/secrets.conf",
         ),
-        uwsgi(wiring, "placement-api", "placement-api-uwsgi.ini", "placement.wsgi.api", 8780),
+        uwsgi(wiring, "placement-api", "placement-api-uwsgi.ini", "placement.wsgi.api"),
     )
 
 
-def _jobs(wiring: Wiring) -> tuple[JobDefinition, ...]:
-    endpoint = accounts.Endpoint("placement", "placement", "placement-api")
+def jobs(wiring: Wiring) -> tuple[JobDefinition, ...]:
     return (
         accounts.databases(wiring, "placement"),
         accounts.migration(wiring, "placement", "placement-api", "placement-manage db sync", (_CONFIGURATION,)),
-        accounts.identity(wiring, "placement", (endpoint,)),
+        accounts.identity(wiring, "placement"),
     )
-
-
-PROJECT = ProjectDefinition(
-    name="placement",
-    needs=("keystone", "mariadb", "memcached"),
-    processes=(API,),
-    configure=_configure,
-    jobs=_jobs,
-)

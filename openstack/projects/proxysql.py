@@ -10,16 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from blueprint.openstack.projects.records import port
 from openstack import scripts
 from openstack.config.layers import Secret, TextFile
 from openstack.config.ports import MYSQL
 from openstack.config.wiring import Wiring, beside_galera
-from openstack.definition import ConfigurationFile
 
-MEMBERS = ConfigurationFile("proxysql-members.cnf", "/etc/proxysql/proxysql-members.cnf")
-ACCOUNTS = ConfigurationFile("proxysql-accounts.cnf", "/etc/proxysql/proxysql-accounts.cnf")
-START = ConfigurationFile("proxysql-start.sh", "/etc/proxysql/proxysql-start.sh")
-PORT = 6033
+PORT = port("proxysql", "proxysql")
 
 _WRITERS, _BACKUP_WRITERS, _READERS, _OFFLINE = 10, 20, 30, 9999
 """Numbers of ProxySQL's hostgroups: the writer, members that may become the writer, readers (not used), and members
@@ -43,9 +40,9 @@ def files(wiring: Wiring, name: str, galera: str) -> tuple[TextFile, ...]:
     `name`: the process in the plan. `galera`: the cluster that it leads to.
     """
     return (
-        TextFile(MEMBERS.name, ("".join(_members(wiring, name, galera)),)),
-        TextFile(ACCOUNTS.name, tuple(_accounts(wiring, name, galera))),
-        TextFile(START.name, (scripts.text("proxysql_start.sh"),)),
+        TextFile("proxysql-members.cnf", ("".join(_members(wiring, name, galera)),)),
+        TextFile("proxysql-accounts.cnf", tuple(_accounts(wiring, name, galera))),
+        TextFile("proxysql-start.sh", (scripts.text("proxysql_start.sh"),)),
     )
 
 

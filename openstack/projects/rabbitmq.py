@@ -1,49 +1,33 @@
-"""RabbitMQ, the message broker, with quorum queues.
-
-It has no load balancer, because clients have all members' addresses.
-
-A stack file may define further RabbitMQ clusters (docs/adr/0017-further-brokers.md), each with its own names and
-secrets.
-
-Members find each other by a list of names. With RabbitMQ's plugin for Kubernetes instead, the member with ordinal 0
-would begin a new cluster when it has lost its data
-(https://www.rabbitmq.com/blog/2025/04/04/new-k8s-peer-discovery). Before 4.1, the plugin also needed an account of the
-Kubernetes API. With the list, a member without data searches for the other members until it finds them, and
-scripts/rabbitmq_start.sh makes them accept it.
-"""
+"""Configuration of RabbitMQ."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from blueprint.openstack.projects.records import records
 from openstack import scripts
 from openstack.config.layers import ConfigFile, Layer, Origin, Secret, TextFile, WrittenFile
-from openstack.config.ports import AMQP
 from openstack.config.wiring import Wiring
-from openstack.definition import Claim, ConfigurationFile, Container, Port, ProcessDefinition, ProjectDefinition, Tcp
 
 FIRST_MEMBERS = 3
 """Number of RabbitMQ members in the configured list, by which a member without data finds the cluster. The list does
 not grow with the cluster, so that adding a member does not restart the others."""
 
-PATIENCE = 15
-"""Minutes that a member waits for the others when it starts. RabbitMQ's default of 5 is also kubelet's longest delay
-between two starts of a container that ends: after a power cut of all, members ended again and again before all of them
-ran at the same time. Project figure."""
+_RECORD = records()["rabbitmq"]
+PATIENCE = _RECORD.processes[0].containers[0].patience
+"""Minutes that a member waits for the others when it starts; the record has the reason."""
 _FORMATION = "https://www.rabbitmq.com/docs/cluster-formation"
-_START = ConfigurationFile("rabbitmq-start.sh", "/etc/rabbitmq/rabbitmq-start.sh")
-_COOKIE = ConfigurationFile("erlang-cookie", "/var/lib/rabbitmq/.erlang.cookie")
 
 
-def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
+def configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
     domain = wiring.host(f"{name}-members")
     return (
         ConfigFile("rabbitmq.conf", "flat", tuple(_layers(wiring, name)), fragment="/etc/rabbitmq/conf.d/secrets.conf"),
         # Host names of the members contain dots, which Erlang calls long names.
         TextFile("rabbitmq-env.conf", (_environment(domain),)),
         TextFile("enabled_plugins", ("[rabbitmq_management,rabbitmq_prometheus].\n",)),
-        TextFile(_START.name, (scripts.text("rabbitmq_start.sh"),)),
-        TextFile(_COOKIE.name, (Secret(f"{name}/cookie"),)),
+        TextFile("rabbitmq-start.sh", (scripts.text("rabbitmq_start.sh"),)),
+        TextFile("erlang-cookie", (Secret(f"{name}/cookie"),)),
     )
 
 
@@ -99,51 +83,3 @@ def _layers(wiring: Wiring, name: str) -> Iterator[Layer]:
 
 def _layer(source: str, options: Mapping[str, str | int | bool | Secret]) -> Layer:
     return Layer(Origin.PROJECT, source, {"": options})
-
-
-RABBITMQ = ProcessDefinition(
-    name="rabbitmq",
-    project="rabbitmq",
-    kind="StatefulSet",
-    uid=42439,
-    claim=Claim(production=50, lab=5),
-    grace=120,
-    containers=(
-        Container(
-            name="rabbitmq",
-            image="rabbitmq",
-            user="rabbitmq",
-            command=f"sh {_START.path}",
-            ports=(
-                # Agents of Nova and Neutron connect from the addresses of their nodes.
-                Port("amqp", AMQP, clients=("project", "needs", "nodes")),
-                Port("management", 15672),
-                Port("metrics", 15692, clients=("monitoring",)),
-                Port("distribution", 25672, clients=("members",)),
-                Port("epmd", 4369, clients=("members",)),
-            ),
-            # The port is open when the member has booted, and closed while it is paused. rabbitmq-diagnostics would
-            # start an Erlang VM for each probe, which took most of an idle member's CPU.
-            ready=Tcp("amqp"),
-            # The Erlang VM's port, which is also open while a member is paused or waits for other members: such a
-            # member must not be restarted.
-            alive=Tcp("distribution"),
-            patience=PATIENCE,
-            files=(
-                ConfigurationFile("rabbitmq.conf", "/etc/rabbitmq/rabbitmq.conf"),
-                ConfigurationFile("rabbitmq-env.conf", "/etc/rabbitmq/rabbitmq-env.conf"),
-                ConfigurationFile("advanced.config", "/etc/rabbitmq/advanced.config"),
-                ConfigurationFile("enabled_plugins", "/etc/rabbitmq/enabled_plugins"),
-                _START,
-                _COOKIE,
-            ),
-            data="/var/lib/rabbitmq",
-        ),
-    ),
-)
-
-PROJECT = ProjectDefinition(
-    name="rabbitmq",
-    processes=(RABBITMQ,),
-    configure=_configure,
-)

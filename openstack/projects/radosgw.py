@@ -1,8 +1,4 @@
-"""Ceph's object gateway on the nodes of Ceph's monitors (source 004, 5.4.14). It serves the API of Swift.
-
-Users are Keystone's. The gateway has its own account and pools in Ceph. A user's containers belong to the user's
-project.
-"""
+"""Configuration and jobs of Ceph's object gateway."""
 
 from __future__ import annotations
 
@@ -11,8 +7,7 @@ from openstack.config import cephx
 from openstack.config.layers import Layer, Origin, Secret, Section, TextFile, WrittenFile
 from openstack.config.ports import APIS
 from openstack.config.wiring import Wiring
-from openstack.definition import Container, Http, JobDefinition, Port, ProcessDefinition, ProjectDefinition, Tcp
-from openstack.projects import ceph
+from openstack.definition import JobDefinition
 
 _MANUAL = "https://docs.ceph.com/en/tentacle/radosgw/keystone/"
 _ENTITY = "client.radosgw"
@@ -23,30 +18,9 @@ _RIGHTS = cephx.entry(_ENTITY, mon="allow rw", osd="allow rwx")
 _PASSWORD = "keystone-password"  # noqa: S105 - the name of a file
 _PORT = APIS["radosgw"]
 
-RADOSGW = ProcessDefinition(
-    name="radosgw",
-    project="radosgw",
-    kind="Deployment",
-    uid=ceph.UID,
-    exposed=((_PORT, "http"),),
-    containers=(
-        Container(
-            name="radosgw",
-            image="ceph",
-            user="ceph",
-            command=f"exec radosgw --foreground --setuser ceph --setgroup ceph --name {_ENTITY}",
-            ports=(Port("http", _PORT, clients=("everyone",)),),
-            ready=Http("http", "/swift/healthcheck"),
-            alive=Tcp("http"),
-            files=(ceph_client.CONFIGURATION, *map(ceph.secret_file, (_KEYRING, _PASSWORD))),
-            kolla=False,
-        ),
-    ),
-)
 
-
-def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
-    if name != RADOSGW.name or not wiring.monitors:
+def configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
+    if name != "radosgw" or not wiring.monitors:
         return ()
     gateway: Section = {
         "rgw_frontends": f"beast port={_PORT}",
@@ -67,12 +41,6 @@ def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
     )
 
 
-def _jobs(wiring: Wiring) -> tuple[JobDefinition, ...]:
-    endpoint = accounts.Endpoint("object-store", "swift", "radosgw", "/swift/v1/AUTH_%(project_id)s")
+def jobs(wiring: Wiring) -> tuple[JobDefinition, ...]:
     storage = accounts.storage(wiring, "radosgw", (_RIGHTS,))
-    return (*storage, accounts.identity(wiring, "radosgw", (endpoint,)))
-
-
-PROJECT = ProjectDefinition(
-    name="radosgw", needs=("keystone", "ceph"), processes=(RADOSGW,), configure=_configure, jobs=_jobs
-)
+    return (*storage, accounts.identity(wiring, "radosgw"))

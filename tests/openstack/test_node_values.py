@@ -74,7 +74,7 @@ def test_the_services_that_the_stack_file_accepts_are_those_that_read_values() -
     assert reading == {"nova-compute", "neutron-l2-agent"}
     for name in reading:
         main = PROCESSES[name].containers[0]
-        assert main.command.startswith(node_values.start(""))
+        assert main.command.startswith(f"sh {node_values.START.path} ")
         assert "--config-file" in main.command
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from blueprint.openstack.projects.process_definition import Resources
 from blueprint.plan.assignment import find
 from blueprint.plan.nodes import Capacity, Node
-from blueprint.plan.sizing import Resources
 from blueprint.stackfile.inventory import Machine
 
 SIZE = Resources(cpu_m=1000, memory_mi=1024, limit_memory_mi=1024)

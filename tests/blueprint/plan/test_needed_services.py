@@ -40,5 +40,5 @@ def test_a_stack_without_a_row_is_refused_or_can_be_configured(name: str) -> Non
 def test_the_message_names_what_is_missing_and_what_needs_it() -> None:
     with pytest.raises(InvalidStackError) as raised:
         plan_without("nova-scheduler")
-    said = "nova-api, nova-conductor, nova-compute, nova-novncproxy cannot be configured without nova-scheduler"
+    said = "nova-api, nova-conductor, nova-novncproxy, nova-compute cannot be configured without nova-scheduler"
     assert f"quorate:architecture (100): {said}; add nova-scheduler, or remove them" in str(raised.value)

@@ -8,9 +8,10 @@ import pytest
 
 from blueprint.architecture.loader import NAMES, load_architecture
 from blueprint.architecture.model import Architecture, Row
+from blueprint.openstack.projects.process_definition import Profile, Resources
 from blueprint.plan.companions import AGENTS, COMPANIONS
 from blueprint.plan.planner import plan
-from blueprint.plan.sizing import Profile, Resources, data_disks, light_problems, load_sizing
+from blueprint.plan.sizing import data_disks, light_problems, load_sizing
 from blueprint.problems import InvalidStackError
 from tests.stacks import full_size, parsed
 

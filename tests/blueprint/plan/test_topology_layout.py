@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 import yaml
 
+from blueprint.openstack.projects.ccp import CcpService
 from blueprint.plan.planner import Plan, plan
 from blueprint.problems import InvalidStackError
-from blueprint.topology.definitions import Definition, catalogue
+from blueprint.topology.definitions import catalogue
 from proof.expected import expected_state
 from tests.components.test_cloud import cloud
 from tests.stacks import ROOT, parsed, server
@@ -191,7 +192,7 @@ def test_a_service_that_others_need_is_missed(name: str, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("name", catalogue().services)
 def test_the_data_says_one_thing_of_each_service(name: str) -> None:
-    definition: Definition = catalogue().services[name]
+    definition: CcpService = catalogue().services[name]
     said = [definition.architecture, definition.part_of, definition.not_built, definition.use_instead]
     assert sum(each is not None for each in said) + definition.companion == (0 if name == "nova-consoleauth" else 1)
     assert definition.replaced_by or definition.companion or any(said)

@@ -24,7 +24,8 @@ def test_every_option_has_its_layer_and_source(capsys: pytest.CaptureFixture[str
     assert lines[0] == "# nova.conf of nova-conductor"
     workers = next(line for line in lines if line.startswith("workers"))
     assert (
-        workers.split("#")[1].strip() == "architecture: cores requested by nova-conductor (blueprint/plan/sizing.yaml)"
+        workers.split("#")[1].strip()
+        == "architecture: cores requested by nova-conductor (blueprint/openstack/projects/nova.yaml)"
     )
     assert all("#" in line for line in lines if line and not line.startswith("["))
 

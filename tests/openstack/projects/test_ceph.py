@@ -10,18 +10,22 @@ from dataclasses import replace
 
 from blueprint.plan.planner import plan
 from components.secrets import derive, placeholder
-from openstack import ceph_client
+from openstack import ceph_client, projects
 from openstack.config import cephx
 from openstack.config.formats import public_text, secret_text
 from openstack.config.layers import WrittenFile
 from openstack.config.wiring import Wiring, wiring
-from openstack.projects import ceph, cinder, glance, nova, radosgw
+from openstack.projects import PROCESSES
 from tests.stacks import full_size, parsed
 
 PLAN = plan(parsed(full_size("100")))
 WIRING = wiring(PLAN, "openstack")
 WITHOUT = replace(WIRING, monitors=())
-PROJECTS = (ceph.PROJECT, glance.PROJECT, cinder.PROJECT, nova.PROJECT, radosgw.PROJECT)
+CEPH, GLANCE, CINDER, NOVA, RADOSGW = (
+    next(each for each in projects.PROJECTS if each.name == name)
+    for name in ("ceph", "glance", "cinder", "nova", "radosgw")
+)
+PROJECTS = (CEPH, GLANCE, CINDER, NOVA, RADOSGW)
 
 
 def reveal(name: str) -> str:
@@ -64,7 +68,7 @@ def test_every_node_that_may_run_a_monitor_is_listed() -> None:
 
 def test_the_first_members_stay_when_monitors_are_added() -> None:
     five = replace(WIRING, instances={**WIRING.instances, "ceph-mon": 5})
-    three, more = (by_name(ceph.PROJECT.configure(each, "ceph-mon")) for each in (WIRING, five))
+    three, more = (by_name(CEPH.configure(each, "ceph-mon")) for each in (WIRING, five))
     assert public_text(more["monitors"]) == public_text(three["monitors"])
     assert (public_text(three["monitors"]) or "").count("\n") == 3
 
@@ -72,7 +76,7 @@ def test_the_first_members_stay_when_monitors_are_added() -> None:
 def test_copies_are_as_many_as_storage_nodes_up_to_three() -> None:
     for nodes, copies, alone in ((1, 1, "true"), (2, 2, "false"), (3, 3, "false"), (9, 3, "false")):
         around = replace(WIRING, instances={**WIRING.instances, "ceph-osd": nodes})
-        text = public_text(by_name(ceph.PROJECT.configure(around, "ceph-mon"))["ceph.conf"]) or ""
+        text = public_text(by_name(CEPH.configure(around, "ceph-mon"))["ceph.conf"]) or ""
         assert f"osd_pool_default_size = {copies}\n" in text
         assert f"mon_allow_pool_size_one = {alone}\n" in text
 
@@ -81,10 +85,10 @@ def test_a_client_has_the_key_that_its_job_gives_the_account() -> None:
     made = {name: secret_text(files["account.keyring"], reveal) or "" for name, files in storage_jobs(WIRING).items()}
     assert made.keys() == {"glance-storage", "cinder-storage", "nova-storage", "radosgw-storage"}
     for project, process, job in (
-        (glance.PROJECT, "glance-api", "glance-storage"),
-        (cinder.PROJECT, "cinder-backup", "cinder-storage"),
-        (nova.PROJECT, "nova-compute", "nova-storage"),
-        (radosgw.PROJECT, "radosgw", "radosgw-storage"),
+        (GLANCE, "glance-api", "glance-storage"),
+        (CINDER, "cinder-backup", "cinder-storage"),
+        (NOVA, "nova-compute", "nova-storage"),
+        (RADOSGW, "radosgw", "radosgw-storage"),
     ):
         keyrings = [file for file in project.configure(WIRING, process) if file.name.endswith(".keyring")]
         assert keyrings
@@ -110,10 +114,10 @@ def test_an_account_writes_into_its_own_pool_only() -> None:
 
 
 def test_libvirt_knows_the_keys_under_the_identifiers_that_nova_and_cinder_name() -> None:
-    compute = by_name(nova.PROJECT.configure(WIRING, "nova-compute"))
+    compute = by_name(NOVA.configure(WIRING, "nova-compute"))
     for entity, text in (
         ("client.nova", public_text(compute["nova.conf"])),
-        ("client.cinder", public_text(by_name(cinder.PROJECT.configure(WIRING, "cinder-volume"))["cinder.conf"])),
+        ("client.cinder", public_text(by_name(CINDER.configure(WIRING, "cinder-volume"))["cinder.conf"])),
     ):
         number = cephx.libvirt_secret(entity)
         assert f"rbd_secret_uuid = {number}\n" in (text or "")
@@ -121,7 +125,7 @@ def test_libvirt_knows_the_keys_under_the_identifiers_that_nova_and_cinder_name(
         assert secret_text(compute[f"{entity}.base64"], reveal) == cephx.key(reveal(f"ceph/{entity}"))
         (path,) = {
             file.path
-            for container in nova.COMPUTE.containers
+            for container in PROCESSES["nova-compute"].containers
             for file in container.files
             if file.name == f"{entity}.base64"
         }

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from blueprint.architecture.loader import NAMES, load_architecture
 from blueprint.openstack import options
+from blueprint.openstack.projects.process_definition import Connection, Container, Exec, Http, ProcessDefinition, Tcp
 from blueprint.plan.companions import AGENTS, COMPANIONS
 from blueprint.plan.planner import plan
 from blueprint.plan.sizing import load_sizing
@@ -20,9 +21,9 @@ from blueprint.stackfile.settings import Images, Override, Settings
 from components.openstack.pod import divide
 from openstack import images, kolla
 from openstack.config.layers import ConfigFile
-from openstack.config.ports import APIS
+from openstack.config.ports import AMQP, APIS, MYSQL
 from openstack.config.wiring import DATABASES, wiring
-from openstack.definition import Container, Exec, Http, ProcessDefinition, ProjectDefinition, Tcp
+from openstack.definition import ProjectDefinition
 from openstack.projects import PROCESSES, PROJECTS
 from tests.stacks import ROOT, full_size, parsed
 
@@ -90,8 +91,8 @@ def test_what_needs_a_load_balancer_has_a_port_to_balance(name: str) -> None:
 
 def test_clients_reach_the_database_through_proxysql() -> None:
     """004, 5.3.16: 'this service might require specialized load balancer (proxysql)'."""
-    assert PROCESSES["proxysql"].exposed == ((3306, "proxysql"),)
-    assert PROCESSES["mysqld"].exposed == ()
+    assert PROCESSES["proxysql"].exposed == {"proxysql": 3306}
+    assert PROCESSES["mysqld"].exposed == {}
 
 
 @pytest.mark.parametrize("companion", COMPANIONS)
@@ -144,7 +145,7 @@ def test_a_process_fits_together(process: ProcessDefinition) -> None:
     numbers = [port.number for container in process.containers for port in container.ports]
     assert all(re.fullmatch(r"[a-z0-9-]{1,15}", port) for port in ports)
     assert len(numbers) == len(set(numbers)) == len(ports), "a pod's containers share its network"
-    assert {target for _, target in process.exposed} <= ports
+    assert process.exposed.keys() <= ports
     assert len({container.name for container in process.containers}) == len(process.containers)
     # Instances of memcached keep no data, but clients choose one by its name.
     assert (process.claim is not None) == (process.kind == "StatefulSet" and process.name != "memcached")
@@ -165,6 +166,8 @@ def test_probes_ask_what_is_there(process: ProcessDefinition, container: Contain
                 assert port in ports
             case Exec(command):
                 assert command
+            case Connection(_, port):
+                assert port in (AMQP, MYSQL)
             case None:
                 assert not ports, "a port can be probed"
 
@@ -172,8 +175,7 @@ def test_probes_ask_what_is_there(process: ProcessDefinition, container: Contain
 def test_a_lost_message_queue_restarts_no_agent() -> None:
     """All of them would start again at once, when the queue is weakest."""
     for _, container in CONTAINERS:
-        if isinstance(container.alive, Exec):
-            assert "healthcheck_port" not in container.alive.command, container.name
+        assert not isinstance(container.alive, Connection), container.name
 
 
 def test_images_are_kollas_by_release_and_distribution() -> None:
@@ -356,8 +358,7 @@ def test_every_option_is_one_of_the_release(project: ProjectDefinition) -> None:
 
 
 def test_ports_and_databases_are_those_of_the_projects() -> None:
-    exposed = {process.name: process.exposed[0][0] for process in PROCESSES.values() if process.name in APIS}
-    assert exposed == APIS
+    assert {name: next(iter(PROCESSES[name].exposed.values())) for name in APIS} == APIS
     jobs = {project.name: [job.name for job in project.jobs(WIRING)] for project in PROJECTS}
     assert {name for name, named in jobs.items() if f"{name}-databases" in named} == DATABASES.keys()
 

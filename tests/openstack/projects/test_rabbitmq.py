@@ -18,8 +18,7 @@ from openstack.config.formats import public_text, secret_text
 from openstack.config.layers import TextFile
 from openstack.config.wiring import wiring
 from openstack.definition import JobDefinition
-from openstack.projects import PROJECTS
-from openstack.projects.rabbitmq import RABBITMQ
+from openstack.projects import PROCESSES, PROJECTS
 from tests.components.test_cloud import cloud
 from tests.recording import Recorded
 from tests.stacks import full_size, parsed, two_brokers
@@ -105,9 +104,10 @@ def test_notifications_are_durable_on_a_vhost_and_an_account_of_their_own(servic
 
 def test_unread_notifications_fit_a_volume() -> None:
     """Five levels, such as notifications.info; quorum queues keep each message on every member."""
-    assert RABBITMQ.claim
+    claim = PROCESSES["rabbitmq"].claim
+    assert claim
     definition: Any = UNREAD["definition"]
-    assert 5 * definition["max-length-bytes"] <= RABBITMQ.claim.lab * 1024**3 / 4
+    assert 5 * definition["max-length-bytes"] <= claim.lab * 1024**3 / 4
 
 
 def test_a_project_uses_the_broker_that_it_is_mapped_to(shared: Plan) -> None:

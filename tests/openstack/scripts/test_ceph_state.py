@@ -14,10 +14,10 @@ from threading import Thread
 
 import pytest
 
-from openstack.definition import Exec
-from openstack.projects import ceph
+from blueprint.openstack.projects.process_definition import Exec
+from openstack.projects import PROCESSES
 
-DAEMONS = {container.name: container for process in (ceph.MON, ceph.OSD) for container in process.containers}
+DAEMONS = {container.name: container for name in ("ceph-mon", "ceph-osd") for container in PROCESSES[name].containers}
 
 
 @contextmanager

@@ -122,7 +122,7 @@ class Lab:
     def run(self, **settings: Any) -> subprocess.CompletedProcess[str]:
         """Runs the job as it is rendered for a stack with these settings; URLs are those of this process."""
         made = plan(parsed(full_size("100", bootstrap=settings)))
-        (job,) = bootstrap.PROJECT.jobs(wiring(made, "openstack"))
+        (job,) = bootstrap.jobs(wiring(made, "openstack"))
         for file in job.written:
             assert isinstance(file, TextFile)
             text = "".join(str(part) for part in file.parts).replace("http://keystone.openstack.svc:5000", self.base)

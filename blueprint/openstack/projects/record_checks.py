@@ -1,0 +1,114 @@
+"""Checks the records of projects beyond their form: each by itself, and all of them together."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
+
+from blueprint.openstack.projects.process_definition import Container, Http, ProcessDefinition, Tcp
+from blueprint.openstack.projects.project_record import ProjectRecord
+from text.suggestion import did_you_mean
+
+Fault = tuple[str, str]
+"""A key of a record, and what is wrong with it."""
+_NEEDS = {"databases": "mariadb", "messaging": "rabbitmq", "endpoints": "keystone"}
+"""Keys of a record, each with the project that a project with this key must need."""
+
+
+def faults(record: ProjectRecord) -> Iterator[Fault]:
+    """Yields the faults of one record."""
+    for file, namespaces in record.options.items():
+        if not namespaces:
+            yield f"options.{file}", "has no namespace; write that of the project, such as nova.conf"
+    for key, needed in _NEEDS.items():
+        if getattr(record, key) and needed not in record.needs:
+            yield "needs", f"{needed} is missing, and the record has {key}; add it"
+    names = [each.name for each in record.processes]
+    for number, endpoint in enumerate(record.endpoints):
+        if endpoint.process not in names:
+            yield f"endpoints.{number}.process", _unknown(endpoint.process, names, "process of the project")
+    for number, process in enumerate(record.processes):
+        key = f"processes.{number}"
+        yield from ((f"{key}.{inner}", text) for inner, text in _process_faults(process))
+        if process.after and process.after not in names:
+            yield f"{key}.after", _unknown(process.after, names, "process of the project")
+
+
+def _process_faults(process: ProcessDefinition) -> Iterator[Fault]:
+    if not process.containers:
+        yield "containers", "is empty; write at least the container that runs the process"
+    ports = {port.name for port in process.ports}
+    for target in process.exposed:
+        if target not in ports:
+            yield f"exposed.{target}", _unknown(target, ports, "port of its containers")
+    if process.subdomain and not process.exposed:
+        yield "subdomain", "needs a port in exposed, to which it leads; add it, or remove subdomain"
+    if bool(process.claim) != any(container.data for container in process.containers):
+        yield "claim", "belongs together with data of a container, where the volume is mounted; write both or none"
+    if process.companion and process.companion.every_node and process.kind != "DaemonSet":
+        yield "kind", f"{process.kind} does not run on every node, as companion.every_node says; write DaemonSet"
+    for number, container in enumerate(process.containers):
+        yield from ((f"containers.{number}{inner}", text) for inner, text in _container_faults(container))
+
+
+def _container_faults(container: Container) -> Iterator[Fault]:
+    if bool(container.command) == bool(container.script):
+        yield "", "needs either command or script; write one of them"
+    if container.script and container.kolla:
+        yield ".script", "runs only in images without Kolla's start script; write command, or kolla: false"
+    ports = {port.name for port in container.ports}
+    for key, probe in (("ready", container.ready), ("alive", container.alive)):
+        if isinstance(probe, Http | Tcp) and probe.port not in ports:
+            yield f".{key}.port", _unknown(probe.port, ports, "port of the container")
+
+
+def shared_faults(found: Mapping[str, ProjectRecord]) -> Iterator[tuple[str, str, str]]:
+    """Yields the faults of records that the others show: the project, the key and what is wrong.
+
+    `found`: all records, in their order.
+    """
+    yield from _claimed_twice(found)
+    processes = {each.name: each for record in found.values() for each in record.processes}
+    for name, record in found.items():
+        for needed in record.needs:
+            if needed not in found:
+                yield name, "needs", _unknown(needed, found, "project")
+        for number, process in enumerate(record.processes):
+            key = f"processes.{number}"
+            for other in process.configured_with:
+                if other not in processes:
+                    yield name, f"{key}.configured_with", _unknown(other, processes, "process")
+            if process.companion:
+                row = processes.get(process.companion.of)
+                if row is None or row.companion:
+                    rows = [each for each, other in processes.items() if not other.companion]
+                    yield name, f"{key}.companion.of", _unknown(process.companion.of, rows, "process with a row")
+    try:
+        TopologicalSorter({name: record.needs for name, record in found.items()}).prepare()
+    except CycleError as error:
+        circle = error.args[1]
+        yield circle[0], "needs", f"form a circle ({' needs '.join(reversed(circle))}); remove one"
+
+
+def _claimed_twice(found: Mapping[str, ProjectRecord]) -> Iterator[tuple[str, str, str]]:
+    """Yields a fault for each position, process, subdomain, database and secret that two records claim."""
+    owners: dict[tuple[str, object], str] = {}
+    for name, record in found.items():
+        claims: list[tuple[str, object]] = [
+            ("order", record.order),
+            *(("database", database) for database in record.databases),
+            *(("process", each.name) for each in record.processes),
+            *(("companion.order", each.companion.order) for each in record.processes if each.companion),
+            *(("subdomain", each.subdomain) for each in record.processes if each.subdomain),
+            *(("secret", secret) for secret in record.fixed_secrets),
+            *(("service of CCP", service) for service in record.ccp),
+        ]
+        for kind, value in claims:
+            if other := owners.get((kind, value)):
+                yield name, "", f"{kind} {value} is that of {other} already; write another"
+            owners.setdefault((kind, value), name)
+
+
+def _unknown(name: str, known: Collection[str], kind: str) -> str:
+    listed = f"write one of: {', '.join(sorted(known))}" if known else "there is none"
+    return f"'{name}' is not a {kind}{did_you_mean(name, known)}; {listed}"
