@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,60 +12,9 @@ import yaml
 
 from blueprint.openstack.projects.project_record import VERSION
 from blueprint.openstack.projects.records import FOLDER, by_needs, read, records
-from tests.stacks import copy_sources
+from tests.stacks import ROOT
 
-MADE_UP = """\
-version: 1
-name: sundial
-title: Sundial, which tells projects the time
-description: It has no moving parts.
-order: 1000
-needs: [keystone, mariadb, rabbitmq]
-databases: [sundial]
-messaging: true
-cache_key: true
-fixed_secrets: {sundial/gnomon: it casts the shadow}
-endpoints:
-  - {type: time, name: sundial, process: sundial-api}
-options:
-  sundial.conf: [sundial, oslo.log]
-processes:
-  - name: sundial-api
-    kind: Deployment
-    uid: 42999
-    companion: {of: keystone, order: 1000}
-    exposed: {api: 8123}
-    subdomain: time
-    sizes:
-      production: {cpu_m: 250, memory_mi: 512, limit_memory_mi: 1024}
-      lab: {cpu_m: 50, memory_mi: 128, limit_memory_mi: 256}
-    containers:
-      - name: sundial-api
-        image: sundial-api
-        user: sundial
-        command: sundial-api
-        ports:
-          - {name: api, number: 8123, clients: [everyone]}
-        ready: {kind: http, port: api}
-"""
-LISTS = """\
-import json
-from blueprint.openstack import options, secret_names
-from blueprint.stackfile import further_clusters
-from openstack.config import domains, ports, wiring
-from toolchain import option_lists
-print(json.dumps({
-    "accounts": sorted(each for each in secret_names.ACCOUNTS if each.startswith("sundial/")),
-    "cache keys": "sundial/memcached" in secret_names.CACHE_KEYS,
-    "fixed": secret_names.FIXED["sundial/gnomon"],
-    "databases": wiring.DATABASES["sundial"],
-    "port": ports.APIS["sundial-api"],
-    "subdomain": domains.SUBDOMAINS["sundial-api"],
-    "options": options.FILES["sundial"],
-    "namespaces": option_lists.PROJECTS["sundial"],
-    "clusters": ["sundial" in kind.projects for kind in further_clusters.KINDS.values()],
-}))
-"""
+MADE_UP = (ROOT / "tests" / "data" / "projects" / "sundial.yaml").read_text(encoding="utf-8")
 
 
 def written(folder: Path, **records_of: str) -> Path:
@@ -79,24 +25,6 @@ def written(folder: Path, **records_of: str) -> Path:
 
 def problems(folder: Path) -> list[str]:
     return [str(each).removeprefix(f"{folder}/") for each in read(folder)[1]]
-
-
-def test_every_list_has_a_project_whose_record_is_added(tmp_path: Path) -> None:
-    copy_sources(tmp_path)
-    written(tmp_path / FOLDER.relative_to(Path(__file__).parents[3]), sundial=MADE_UP)
-    done = subprocess.run([sys.executable, "-c", LISTS], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == {
-        "accounts": ["sundial/database", "sundial/identity", "sundial/messaging", "sundial/notifications"],
-        "cache keys": True,
-        "fixed": "it casts the shadow",
-        "databases": ["sundial"],
-        "port": 8123,
-        "subdomain": "time",
-        "options": ["sundial.conf"],
-        "namespaces": {"sundial.conf": ["sundial", "oslo.log"]},
-        "clusters": [True, True],
-    }
 
 
 def test_our_records_have_no_pitfalls_of_yaml() -> None:
