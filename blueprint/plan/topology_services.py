@@ -1,8 +1,8 @@
 """Checks whether a stack can run the services of a Fuel-CCP topology, and rejects those that Quorate cannot build.
 
-blueprint/topology/ccp_services.yaml contains, for each service of Fuel-CCP, the architecture's row, or the row whose
-pods include the service, or the note that Quorate cannot build it yet. Such a service is rejected, because the stack
-would lack it without a message.
+The definition of each service of Fuel-CCP (CcpService) contains the architecture's row, or the row whose pods include
+the service, or the note that Quorate cannot build it yet. Such a service is rejected, because the stack would lack it
+without a message.
 """
 
 from __future__ import annotations

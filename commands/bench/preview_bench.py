@@ -141,7 +141,7 @@ def _deploy(operation: Operation) -> int:
 
 
 def _round(root: Path, subjects: Subjects) -> tuple[Cost, ...]:
-    """Runs each measurement once, in the order of Row's fields.
+    """Runs each measurement once, in the order of BenchRow's fields.
 
     So a change of the machine's load affects all fields.
     """

@@ -15,9 +15,9 @@ from pathlib import PurePosixPath
 
 import contract
 from blueprint.openstack.projects.process_definition import (
+    CommandProbe,
     Connection,
     Container,
-    Exec,
     HostPath,
     Http,
     Probe,
@@ -146,7 +146,7 @@ class Pod:
         )
 
     def _liveness_probe(self, container: Container) -> core.ProbeArgs | None:
-        if isinstance(container.alive, Exec | Connection):
+        if isinstance(container.alive, CommandProbe):
             return _probe(container.alive, SLOW_COMMAND_PERIOD)
         failures = STALL * 60 // PERIOD if self.placement.quorum else None
         return _probe(container.alive, failures=failures) if container.alive else None
@@ -296,21 +296,21 @@ def _startup_probe(container: Container) -> core.ProbeArgs | None:
 
 
 def _startup(probe: Probe, minutes: int) -> core.ProbeArgs:
-    period = COMMAND_PERIOD if isinstance(probe, Exec | Connection) else PERIOD
+    period = COMMAND_PERIOD if isinstance(probe, CommandProbe) else PERIOD
     return _probe(probe, period, failures=minutes * 60 // period)
 
 
 def _readiness_probe(probe: Probe) -> core.ProbeArgs:
     if isinstance(probe, Connection):
         return _probe(probe, SLOW_COMMAND_PERIOD)
-    return _probe(probe, COMMAND_PERIOD if isinstance(probe, Exec) else PERIOD)
+    return _probe(probe, COMMAND_PERIOD if isinstance(probe, CommandProbe) else PERIOD)
 
 
 def _probe(probe: Probe, period: int = PERIOD, *, failures: int | None = None) -> core.ProbeArgs:
-    timeout = probe.timeout if isinstance(probe, Exec | Connection) else 5
+    timeout = probe.timeout if isinstance(probe, CommandProbe) else 5
     return core.ProbeArgs(
         http_get=core.HTTPGetActionArgs(port=probe.port, path=probe.path) if isinstance(probe, Http) else None,
-        exec_=core.ExecActionArgs(command=list(probe.command)) if isinstance(probe, Exec | Connection) else None,
+        exec_=core.ExecActionArgs(command=list(probe.command)) if isinstance(probe, CommandProbe) else None,
         tcp_socket=core.TCPSocketActionArgs(port=probe.port) if isinstance(probe, Tcp) else None,
         period_seconds=period,
         timeout_seconds=timeout,

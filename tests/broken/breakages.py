@@ -56,6 +56,4 @@ def add() -> None:
         return
     provider = pulumi.ProviderResource("kubernetes", "added", {"renderYamlToDirectory": "build/added"})
     for each in added:
-        group, _, kind = each.type.partition(":")[2].rpartition(":")
-        props = {"apiVersion": group.removeprefix("core/"), "kind": kind, **each.props}
-        pulumi.CustomResource(each.type, each.name, props, pulumi.ResourceOptions(provider=provider))
+        pulumi.CustomResource(each.type, each.name, each.inputs, pulumi.ResourceOptions(provider=provider))

@@ -200,13 +200,14 @@ def with_state(engine: dict[str, str], directory: Path) -> dict[str, str]:
     return engine | {"PULUMI_BACKEND_URL": (directory / "state").as_uri()}
 
 
+def copied(project: Project, directory: Path) -> Project:
+    """Copies a project with its tree and its state."""
+    shutil.copytree(project.directory, directory, symlinks=True)
+    return Project(directory, project.stack, with_state(project.environment, directory))
+
+
 @pytest.fixture
 def standing(tmp_path: Path, rendered: Projects) -> Projects:
     """Copies of deployed projects, with trees and state, for tests that change them."""
 
-    def get(stack: str) -> Project:
-        first, directory = rendered(stack), tmp_path / stack
-        shutil.copytree(first.directory, directory, symlinks=True)
-        return Project(directory, stack, with_state(first.environment, directory))
-
-    return get
+    return lambda stack: copied(rendered(stack), tmp_path / stack)

@@ -8,7 +8,6 @@ followed the position in a pattern.
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache, partial
@@ -22,7 +21,7 @@ from changes.change import ChangeKind, Risk, worst
 from changes.compare import changes
 from changes.inputs import resources
 from policy.resource import Resource
-from tests.engine.conftest import ROOT_SECRET, Done, Project, open_project, with_state
+from tests.engine.conftest import ROOT_SECRET, Done, Project, copied, open_project, with_state
 from tests.engine.test_history import PACK, violations
 from tests.shared import made_once
 
@@ -152,9 +151,7 @@ CASES = [
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.new)
 def test_members_that_leave_and_join(case: Case, before: Callable[[str], Before], tmp_path: Path) -> None:
     first, was = before(case.old)
-    directory = tmp_path / "project"
-    shutil.copytree(first.directory, directory, symlinks=True)
-    done = written(Project(directory, "site", with_state(first.environment, directory)), case.new).run("preview", *PACK)
+    done = written(copied(first, tmp_path / "project"), case.new).run("preview", *PACK)
     found = changes(was, previewed(done))
     of_members = [each for each in found if each.kind in (ChangeKind.MEMBERS_LEAVE, ChangeKind.MEMBERS_JOIN)]
     told = [each.says for each in of_members if each.says.split(":")[0].endswith(("mysqld", "rabbitmq", "etcd"))]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import shlex
 import shutil
@@ -16,6 +15,7 @@ import yaml
 
 from tests.engine.clones import Clone
 from tests.engine.conftest import Projects
+from tests.file_system import mounted
 from tests.stacks import STACKS
 
 STACK = "one-server"
@@ -93,15 +93,12 @@ def test_any_disturbed_up_is_completed_by_the_next(seed: int, clone: Clone, tmp_
 
 
 @pytest.mark.heavy
-@pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("mount"), reason="mounts a file system, which needs root")
 @pytest.mark.parametrize("room", [0, 800, 1064, 1200, 1800])
 def test_an_up_on_a_full_disk_is_completed_when_there_is_room(room: int, clone: Clone, tmp_path: Path) -> None:
     """The disk has `room` KiB when the second `up` starts. A damaged state is restored as the message says."""
     disk = clone.root / "build"
     secret = (clone.build / ".root-secret").read_text()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m", "test", disk], check=False).returncode:
-        pytest.skip("no file system can be mounted here")
-    try:
+    with mounted(disk, 64):
         clone.build.mkdir()
         (clone.build / ".root-secret").write_text(secret)
         clone.up()
@@ -127,5 +124,3 @@ def test_an_up_on_a_full_disk_is_completed_when_there_is_room(room: int, clone: 
         assert clone.files() == undisturbed.files()
         assert lasting(clone.inputs()).keys() == lasting(undisturbed.inputs()).keys()
         assert "No changes: all" in clone.up().output
-    finally:
-        subprocess.run(["umount", disk], check=True)

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-import grpc
 from google.protobuf import json_format
 from pulumi.runtime.proto import analyzer_pb2 as messages
 from pulumi_policy import EnforcementLevel
@@ -21,6 +20,8 @@ from policy.engine.analyzer import Analyzer
 from tests.policy.world import Given
 
 Change = Callable[[dict[str, Any]], None]
+CONTEXT = cast("Any", None)
+"""The context of a call, which the answers do not use."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +41,7 @@ class Sent:
 
     def changed(self, kind: str, name: str, change: Change) -> Sent:
         """Returns the requests with other properties of the resources of this name whose type ends in `kind`."""
-        stack = messages.AnalyzeStackRequest()
-        stack.CopyFrom(self.stack)
+        stack = self._copy()
         found = [each for each in stack.resources if (each.type.rpartition(":")[2], each.name) == (kind, name)]
         assert found, f"the stack has no {kind} {name}"
         for each in found:
@@ -53,18 +53,15 @@ class Sent:
 
     def with_objects(self, *added: Given) -> Sent:
         """Returns the requests with Kubernetes objects of a provider of their own beside the stack's resources."""
-        stack = messages.AnalyzeStackRequest()
-        stack.CopyFrom(self.stack)
+        stack = self._copy()
         start = next(each.urn for each in stack.resources if each.type == "pulumi:pulumi:Stack")
         beginning = start.partition("::pulumi:pulumi:Stack")[0]
         for each in added:
-            group, _, kind = each.type.partition(":")[2].rpartition(":")
-            props = {"apiVersion": group.removeprefix("core/"), "kind": kind, **each.props}
             one = stack.resources.add(
                 type=each.type, name=each.name, urn=f"{beginning}::{each.type}::{each.name}", parent=start
             )
             one.provider.urn = f"{beginning}::pulumi:providers:kubernetes::added"
-            json_format.ParseDict(props, one.properties)
+            json_format.ParseDict(each.inputs, one.properties)
         return Sent(self.configuration, stack)
 
     def of_case(self, prefix: str) -> Sent:
@@ -83,13 +80,17 @@ class Sent:
             one.dependencies[:] = [_unmarked(urn, prefix) for urn in each.dependencies]
         return Sent(self.configuration, stack)
 
+    def _copy(self) -> messages.AnalyzeStackRequest:
+        stack = messages.AnalyzeStackRequest()
+        stack.CopyFrom(self.stack)
+        return stack
+
     def violations(self) -> Mapping[str, dict[str, str]]:
         """The violations that the pack reports: by rule, the enforcement level by name of the resource."""
         analyzer = Analyzer(pack.NAME, "0.0.0", list(pack.policies()), EnforcementLevel.ADVISORY)
-        context: grpc.ServicerContext = None  # type: ignore[assignment] # pyright: ignore - not read
-        analyzer.ConfigureStack(self.configuration, context)
+        analyzer.ConfigureStack(self.configuration, CONTEXT)
         found: dict[str, dict[str, str]] = {}
-        for each in analyzer.AnalyzeStack(self.stack, context).diagnostics:
+        for each in analyzer.AnalyzeStack(self.stack, CONTEXT).diagnostics:
             level = messages.EnforcementLevel.Name(each.enforcementLevel).lower()
             found.setdefault(each.policyName, {})[each.urn.rpartition("::")[2]] = level
         return found

@@ -57,6 +57,12 @@ class Given:
     def urn(self) -> str:
         return f"urn:pulumi:test::quorate::{self.type}::{self.name}"
 
+    @property
+    def inputs(self) -> Props:
+        """The inputs of a Kubernetes object: its properties with apiVersion and kind, which the SDK's classes add."""
+        group, _, kind = self.type.partition(":")[2].rpartition(":")
+        return {"apiVersion": group.removeprefix("core/"), "kind": kind, **self.props}
+
     def but(self, **changes: object) -> Given:
         """Returns the resource with other properties; `spec__replicas=2` changes a nested property, None removes it."""
         props = copy.deepcopy(self.props)

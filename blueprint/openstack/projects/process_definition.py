@@ -90,7 +90,9 @@ class Connection:
         return ("healthcheck_port", self.program, str(self.port))
 
 
-Probe = Annotated[Http | Tcp | Exec | Connection, Field(discriminator="kind")]
+CommandProbe = Exec | Connection
+"""Probes that run a command in the container."""
+Probe = Annotated[Http | Tcp | CommandProbe, Field(discriminator="kind")]
 
 
 @dataclass(frozen=True, kw_only=True, config=_STRICT)

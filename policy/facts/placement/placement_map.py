@@ -59,7 +59,7 @@ class Placed:
     spreads: tuple[Spread, ...] = ()
     """The workload's required topology spread constraints."""
     nodes: tuple[int, ...] = ()
-    """Indexes of the eligible nodes in `Placement.nodes`."""
+    """Indexes of the eligible nodes in `PlacementMap.nodes`."""
 
     @property
     def is_certain(self) -> bool:
@@ -124,7 +124,7 @@ def _placed(row: Mapping[str, Any]) -> Placed:
 
 
 def read(facts: Facts) -> PlacementMap:
-    """Reads the placement of a stack. Nodes and workloads that cannot be read are listed in `Placement.unknown`."""
+    """Reads the placement of a stack. Nodes and workloads that cannot be read are listed in `PlacementMap.unknown`."""
     unknown: list[str] = []
     places: list[NodePlace] = []
     try:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import stat
-import subprocess
 from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 
 from commands.engine import run_log
+from tests.file_system import mounted
 
 
 @pytest.fixture
@@ -19,10 +18,8 @@ def disk(tmp_path: Path) -> Generator[Path]:
     """A file system of 8 MiB."""
     place = tmp_path / "disk"
     place.mkdir()
-    if os.geteuid() or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "test", place], check=False).returncode:
-        pytest.skip("no file system can be mounted here")
-    yield place
-    subprocess.run(["umount", place], check=True)
+    with mounted(place, 8):
+        yield place
 
 
 def test_a_log_is_its_owners_and_the_last_thirty_are_kept(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, cast
 
 import pytest
 from pulumi.runtime.proto import analyzer_pb2 as messages
@@ -17,11 +16,10 @@ from policy.engine.analyzer import Analyzer
 from policy.engine.pack import RulePolicy, policies
 from policy.facts.stack_configuration import LAB, PRODUCTION
 from policy.findings import Enforcement
+from tests.policy.requests import CONTEXT
 from tests.policy.world import UNKNOWN, Given, cloud, message, quorum, stack, whole_stack
 
 ROOT = Path(__file__).parents[3]
-CONTEXT = cast("Any", None)
-"""The context of a call, which the answers do not use."""
 
 
 def analyzer(pack: Iterable[RulePolicy] | None = None) -> Analyzer:
