@@ -43,7 +43,7 @@ ACTIVE = . .venv/bin/activate &&
 
 .DEFAULT_GOAL := help
 .PHONY: help setup environment cluster browser up refresh preview audit diff review plan config pin doctor destroy test \
-	e2e prove services machines cloud cloud-status drill cloud-down action snapshot verify domains lint format bench clean
+	e2e prove services machines cloud cloud-status drill cloud-down action snapshot verify domains lint format bench docs clean
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -143,6 +143,9 @@ browser: setup
 
 format: setup ## Format the code
 	@$(ACTIVE) ruff check --fix . && ruff format .
+
+docs: setup ## Build the documentation as a site in build/site; broken links and anchors are errors
+	@$(ACTIVE) python -m commands.site
 
 bench: setup ## Measure plan, preview, policy pack, unchanged `up` and proof, as ratios
 	@$(QUORATE) bench

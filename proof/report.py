@@ -19,7 +19,7 @@ def markdown(document: Document) -> str:
 
 
 def summary(documents: Sequence[Document]) -> str:
-    """Returns a Markdown table with a line for the proof of each stack, as in the README."""
+    """Returns a Markdown table with a line for the proof of each stack, as in docs/proof.md."""
     head = [
         "| architecture | stack | nodes | pods | dedicated nodes | servers failed, one at a time | quorums held | "
         "rollouts | drains | time | verdict |",

@@ -145,4 +145,4 @@ def test_the_targets_of_the_makefile_are_known_here() -> None:
     """A new target must be tried with hostile values too; those without values are `test` and its parts."""
     text = (ROOT / "Makefile").read_text(encoding="utf-8")
     targets = set(re.findall(r"^([a-z0-9-]+):", text, re.MULTILINE))
-    assert targets - set(TARGETS) == {"help", "environment", "cluster", "test", "lint", "browser", "format"}
+    assert targets - set(TARGETS) == {"help", "environment", "cluster", "test", "lint", "browser", "format", "docs"}

@@ -51,19 +51,25 @@ def locked_version(lock: Path, package: str) -> str:
 
 def is_ready(venv: Path, lock: Path) -> bool:
     """Whether the environment was installed from this lock file, and its command `quorate` is up to date."""
-    return (
-        _stamp(venv) == _complete(venv, lock)
-        and (venv / "bin" / "python").exists()
-        and _has_launcher(venv, lock.parent)
-    )
+    return has_packages(venv, lock) and _has_launcher(venv, lock.parent)
 
 
 def ensure(venv: Path, lock: Path, reporter: Reporter) -> None:
-    """Creates the Python environment `venv` with the packages of the lock file, or completes an existing one."""
+    """Creates the clone's environment, with the packages of the lock file and `quorate`, or completes it."""
+    ensure_packages(venv, lock, reporter)
+    write_launcher(venv, lock.parent)
+
+
+def has_packages(venv: Path, lock: Path) -> bool:
+    """Whether the packages of an environment were installed from this lock file."""
+    return _stamp(venv) == _complete(venv, lock) and (venv / "bin" / "python").exists()
+
+
+def ensure_packages(venv: Path, lock: Path, reporter: Reporter) -> None:
+    """Creates a Python environment with the packages of the lock file, or completes an existing one."""
     if not _is_usable(venv):
         _create(venv, reporter)
     _install(venv, lock, reporter)
-    write_launcher(venv, lock.parent)
     # Written last: without the stamp, the next run repeats all steps, most of which are then quick.
     (venv / STAMP).write_text(json.dumps(_complete(venv, lock)), encoding="utf-8")
 
