@@ -19,10 +19,10 @@ from commands.engine.passphrase import Command, SecretAccess
 from commands.engine.run_display import RunDisplay
 from commands.live import live_check, live_cluster, virt_host_check
 from commands.live.live_cluster import LIVE, LiveCluster
-from commands.plan.stack_check import validated_stack
+from commands.plan.stack_check import show_summary, validated_stack
 from commands.rendered import tree_check
 from commands.review import audit_report
-from commands.stack import Stack
+from commands.stack import ValidStack
 from console.errors import UserError
 from console.progress import Reporter, duration
 from contract import KUBECONFIG_OUTPUT
@@ -38,7 +38,7 @@ PLANNED = {"create": "to create", "update": "to update", "replace": "to replace"
 def up(root: Path, name: str, *, refresh_first: bool = False, is_verbose: bool = False) -> int:
     """Deploys a stack if its preview passes the policy pack and shows a change."""
     started = time.monotonic()
-    with prepared("up", root, name) as operation:
+    with prepared("up", root, validated_stack(root, name)) as operation:
         display = RunDisplay(operation, "up", is_verbose=is_verbose)
         tree_check.write_again(operation)
         if refresh_first:
@@ -77,11 +77,12 @@ def up(root: Path, name: str, *, refresh_first: bool = False, is_verbose: bool =
 
 def refresh(root: Path, name: str, *, is_verbose: bool = False) -> int:
     """Reads the actual resources of a stack into its state, so that the next preview shows how they differ."""
-    workspace = stack.main_workspace(root, stack.load(root, name).name, os.environ)
+    found = validated_stack(root, name)
+    workspace = stack.main_workspace(root, found.name, os.environ)
     if workspace.state_file and not workspace.has_state:
         print(f"There is no stack {name} in {STATE}: nothing to refresh.")
         return 0
-    with prepared("refresh", root, name) as operation:
+    with prepared("refresh", root, found) as operation:
         tree_check.record(operation)
         display = RunDisplay(operation, "refresh", is_verbose=is_verbose)
         result = display.run("refresh")
@@ -97,7 +98,7 @@ def refresh(root: Path, name: str, *, is_verbose: bool = False) -> int:
 
 def preview(root: Path, name: str, *, is_verbose: bool = False) -> int:
     """Shows what `up` would change and which rules it would break."""
-    with prepared("preview", root, name) as operation:
+    with prepared("preview", root, validated_stack(root, name)) as operation:
         tree_check.warn(operation)
         cluster = operation.cluster
         blocking = live_check.blocking(cluster, live_check.node_differences(cluster)) if cluster else []
@@ -120,7 +121,7 @@ def preview(root: Path, name: str, *, is_verbose: bool = False) -> int:
 
 def audit(root: Path, name: str) -> int:
     """Previews a stack with the policy pack, and writes the audit report. Returns 0 if the audit passes."""
-    with prepared("audit", root, name) as operation:
+    with prepared("audit", root, validated_stack(root, name)) as operation:
         display = RunDisplay(operation, "audit", is_verbose=False)
         result = display.run("preview")
     if result.was_interrupted:
@@ -139,9 +140,10 @@ def audit(root: Path, name: str) -> int:
 
 def destroy(root: Path, name: str, confirmed: str, *, is_verbose: bool = False) -> int:
     """Destroys a stack. For a rendered lab, also deletes its state and build/<stack>."""
-    if not stack.load(root, name).is_disposable and confirmed != name:
+    found = validated_stack(root, name)
+    if not found.is_disposable and confirmed != name:
         raise UserError(f"{name} is not a rendered lab. To destroy it, run `make destroy STACK={name} CONFIRM={name}`.")
-    with prepared("destroy", root, name) as operation:
+    with prepared("destroy", root, found) as operation:
         if operation.workspace.state_file and not operation.workspace.has_state:
             print(f"There is no stack {name} in {STATE}: nothing to destroy.")
             return 0
@@ -200,31 +202,30 @@ def failure(command: Command, name: str, result: Result, display: RunDisplay) ->
 
 
 @contextmanager
-def prepared(command: Command, root: Path, name: str) -> Generator[Operation]:
+def prepared(command: Command, root: Path, found: ValidStack) -> Generator[Operation]:
     """Yields the operation that runs the engine on a stack.
 
     Raises UserError without a passphrase or cluster it needs.
     """
-    validated = validated_stack(root, name)
-    workspace = stack.main_workspace(root, name, os.environ)
-    access = passphrase.choose(command, validated, workspace, os.environ)
+    show_summary(found.file.relative_to(root), found.plan)
+    workspace = stack.main_workspace(root, found.name, os.environ)
+    access = passphrase.choose(command, found, workspace, os.environ)
     cluster = None
-    if validated.target == LIVE and not validated.sets_up_machines and not access.is_temporary:
-        cluster, access = _connected(command, root, validated, access)
+    if found.target == LIVE and not found.sets_up_machines and not access.is_temporary:
+        cluster, access = _connected(command, root, found, access)
     if access.note:
         print(access.note, flush=True)
     if not access.is_temporary:
-        state_check.require_sound(validated, workspace)
+        state_check.require_sound(found, workspace)
     engine = installed(root)
-    needs_libvirt = validated.needs_libvirt and validated.sets_up_machines
-    if needs_libvirt and not access.is_temporary:
+    if found.needs_libvirt and not access.is_temporary:
         libvirt_provider.ensure(engine, Reporter())
     if access.is_temporary:
-        with stack.temporary_workspace(root, name) as place:
-            if validated.target == LIVE:
+        with stack.temporary_workspace(root, found.name) as place:
+            shown = found if found.is_rendered else stack.as_rendered(found, place.directory)
+            if not found.is_rendered:
                 print(NOT_COMPARED, flush=True)
-                validated = stack.as_rendered(validated, place.directory)
-            operation = Operation(engine, validated, place, passphrase.temporary_passphrase())
+            operation = Operation(engine, shown, place, passphrase.temporary_passphrase())
             operation.open(keep_secrets=False)
             yield operation
         return
@@ -232,13 +233,13 @@ def prepared(command: Command, root: Path, name: str) -> Generator[Operation]:
         build_directory.make(workspace.directory)
         passphrase.generate_secret(access.new_passphrase_file)
     variables = access.variables
-    if validated.sets_up_machines:
-        variables = {**variables, **live_cluster.api_server(root, name)}
-    operation = Operation(engine, validated, workspace, variables, cluster=cluster)
+    if found.sets_up_machines:
+        variables = {**variables, **live_cluster.api_server(found)}
+    operation = Operation(engine, found, workspace, variables, cluster=cluster)
     if command != "destroy":
         operation.open(keep_secrets=True)
         _check_root_secret(root, operation, can_generate=command == "up")
-        if needs_libvirt and not validated.has_jump_host:
+        if found.needs_libvirt and not found.has_jump_host:
             # With a jump host, libvirt's provider may reach hosts that this one does not.
             operation = _without_unreachable(operation)
     if cluster and (workspace.has_state or workspace.state_file is None):
@@ -267,14 +268,14 @@ NOT_COMPARED = (
 
 
 def _connected(
-    command: Command, root: Path, validated: Stack, access: SecretAccess
+    command: Command, root: Path, found: ValidStack, access: SecretAccess
 ) -> tuple[LiveCluster | None, SecretAccess]:
     """Returns the cluster that a live stack names.
 
     If it is not available, a read-only command gets a temporary state instead.
     """
     try:
-        return live_cluster.connect(root, validated.name), access
+        return live_cluster.connect(root, found), access
     except UserError as error:
         if command not in passphrase.READ_ONLY:
             raise UserError(f"{error}\nNothing was changed.") from None

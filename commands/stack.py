@@ -13,15 +13,17 @@ import re
 import tempfile
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 from urllib.parse import unquote, urlsplit
 
 import yaml
 
+from blueprint.plan.planner import Plan, plan
 from blueprint.stackfile.loader import COPIED, COPY, load_file
-from blueprint.stackfile.settings import EXISTING
+from blueprint.stackfile.settings import EXISTING, Settings
 from commands import build_directory
 from console.errors import UserError
 from contract import STACK_NAME
@@ -40,7 +42,7 @@ GENERATED = "generated"
 
 @dataclass(frozen=True)
 class Stack:
-    """A stack whose settings are valid."""
+    """A stack on which Pulumi runs. Its settings may be those of an older commit, which are not validated."""
 
     name: str
     file: Path
@@ -52,10 +54,6 @@ class Stack:
     """The key management service that encrypts the secrets; None if a passphrase encrypts them."""
     has_secrets: bool = False
     """Whether the stack file contains encrypted secrets."""
-    needs_libvirt: bool = False
-    """Whether the target live makes virtual machines with libvirt's provider."""
-    has_jump_host: bool = False
-    """Whether machines are reached through a jump host."""
 
     @property
     def is_rendered(self) -> bool:
@@ -76,6 +74,28 @@ class Stack:
     def can_generate_secrets(self) -> bool:
         """Whether a passphrase and a root secret may be generated: only for a rendered lab without own secrets."""
         return self.is_disposable and not self.has_secrets and self.secrets_provider is None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ValidStack(Stack):
+    """A stack of the working tree whose settings are valid. A command loads it once and hands it on."""
+
+    settings: Settings
+
+    @cached_property
+    def plan(self) -> Plan:
+        """The plan of the stack. Raises InvalidStackError if there is none."""
+        return plan(self.settings)
+
+    @property
+    def needs_libvirt(self) -> bool:
+        """Whether the target live makes virtual machines with libvirt's provider."""
+        return self.settings.virt is not None and self.settings.virt.image is not None and self.sets_up_machines
+
+    @property
+    def has_jump_host(self) -> bool:
+        """Whether machines are reached through a jump host."""
+        return self.settings.ssh.jump_host is not None
 
 
 def find(root: Path, name: str) -> Path:
@@ -112,13 +132,13 @@ def names(root: Path) -> list[str]:
     return sorted(filter(is_name, {*tops, *examples}))
 
 
-def load(root: Path, name: str) -> Stack:
+def load(root: Path, name: str) -> ValidStack:
     """Loads a stack. Raises InvalidStackError if its settings are invalid."""
     file = find(root, name)
     settings = load_file(file)
     document = read_document(file)
     provider = document.get("secretsprovider")
-    return Stack(
+    return ValidStack(
         name,
         file,
         settings.profile,
@@ -126,8 +146,7 @@ def load(root: Path, name: str) -> Stack:
         settings.machines,
         str(provider) if provider else None,
         any(is_encrypted(value) for value in config_of(document).values()),
-        settings.virt is not None and settings.virt.image is not None,
-        settings.ssh.jump_host is not None,
+        settings=settings,
     )
 
 
@@ -278,7 +297,15 @@ def as_rendered(original: Stack, directory: Path, **changes: object) -> Stack:
     document["config"] = {key: value for key, value in config.items() if value is not None}
     file = directory / original.file.name
     atomic.write(file, _to_yaml(document))
-    return replace(original, file=file, target="render")
+    return Stack(
+        original.name,
+        file,
+        original.profile,
+        "render",
+        original.machines,
+        original.secrets_provider,
+        original.has_secrets,
+    )
 
 
 def without_secrets(document: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,8 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from blueprint.plan.planner import plan
-from blueprint.stackfile.loader import load_file
 from commands import build_directory, stack
 from commands.bench.measure import Cost, measured
 from commands.engine import passphrase
@@ -104,9 +102,9 @@ def _line(row: BenchRow) -> str:
 
 def measure(root: Path, engine: Engine, name: str, repeat: int) -> BenchRow:
     """Measures planning, previews and updates of one stack; previews and updates `repeat` times."""
-    original = stack.load(root, name)
     started = time.monotonic()
-    planned = plan(load_file(original.file))
+    original = stack.load(root, name)
+    planned = original.plan
     planning = time.monotonic() - started
     renamed = replace(original, name=f"bench-{secrets.token_hex(8)}")
     rendered = build_directory.of_stack(root, renamed.name)

@@ -14,7 +14,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from blueprint.stackfile.loader import load_file
 from commands import stack
 from commands.engine.temporary_rendering import rendered
 from console.errors import UserError
@@ -58,11 +57,11 @@ def bench(root: Path, stacks: Sequence[str], binaries: Path | None) -> None:
 
 def measure(root: Path, name: str, binaries: Path, reporter: Reporter) -> Figures:
     """Renders a stack, starts it on a control plane without trials, and returns the measurements."""
-    settings = load_file(stack.find(root, name))
+    found = stack.load(root, name)
     started = time.monotonic()
-    with rendered(root, name) as tree:
+    with rendered(root, found) as tree:
         rendering = time.monotonic() - started
-        subject = ProvedStack(name, settings, read(tree))
+        subject = ProvedStack(name, found.settings, read(tree))
     reporter.begin(f"Starting {name} on a control plane")
     proof = prove(subject, binaries, reporter.tick, trials=())
     reporter.end()

@@ -15,19 +15,19 @@ from pathlib import Path
 from commands import build_directory, stack
 from commands.engine import passphrase
 from commands.engine.operation import Operation
+from commands.stack import ValidStack
 from console.errors import UserError
 from toolchain.engine import installed
 
 
 @contextmanager
-def rendered(root: Path, name: str, **changes: object) -> Generator[Path]:
+def rendered(root: Path, original: ValidStack, **changes: object) -> Generator[Path]:
     """Yields the rendered tree of a stack; the tree is deleted when the context ends.
 
     `changes`: keys of the configuration with other values than the stack file's.
     """
-    original = stack.load(root, name)
     engine = installed(root)
-    with stack.temporary_workspace(root, name) as temporary:
+    with stack.temporary_workspace(root, original.name) as temporary:
         # A random name, so that concurrent proofs of a stack use separate trees, and no stack of the user has the name.
         # The proof registers nodes from the files of machines, which a stack on existing machines does not have.
         managed = stack.as_rendered(original, temporary.directory, machines=None, cluster=None, **changes)
@@ -44,7 +44,9 @@ def rendered(root: Path, name: str, **changes: object) -> Generator[Path]:
                 raise KeyboardInterrupt
             if result.code:
                 output = log.read_text(encoding="utf-8", errors="replace")[-3000:]
-                raise UserError(f"{output}\nPulumi could not render {name} (see above), so there is nothing to prove.")
+                raise UserError(
+                    f"{output}\nPulumi could not render {original.name} (see above), so there is nothing to prove."
+                )
             yield tree
         finally:
             build_directory.remove(tree)

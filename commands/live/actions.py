@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 import contract
-from blueprint.plan.planner import Plan, plan
-from blueprint.stackfile.loader import load_file
+from blueprint.plan.planner import Plan
 from cluster.api import ApiError, Unreachable
 from cluster.objects import Object, holds, listed, mapping, name, number, text
 from commands import stack
@@ -57,9 +56,8 @@ class Action:
 
 def run(root: Path, stack_name: str, wanted: str, backup: str = "") -> int:
     """Runs the action `wanted` and waits for its end; lists all actions if it is empty. Returns 1 if the Job fails."""
-    file = stack.find(root, stack_name)
-    settings = load_file(file)
-    known = {each.name: each for each in of_plan(plan(settings))}
+    found = stack.load(root, stack_name)
+    known = {each.name: each for each in of_plan(found.plan)}
     if not wanted:
         print(table(known), end="")
         return 0
@@ -69,13 +67,13 @@ def run(root: Path, stack_name: str, wanted: str, backup: str = "") -> int:
         raise UserError(f"There is no action {wanted}{why}.\n`quorate action --stack {stack_name}` lists all of them.")
     if backup and action.requires != "stopped":
         raise UserError(f"--backup is for a restoration such as mysqld-restore; {wanted} takes none.")
-    if settings.target != LIVE:
+    if found.target != LIVE:
         line = kubectl(action, stack_name)
         raise UserError(
-            f"{stack_name} has the target {settings.target}: it has no cluster that {wanted} could run in.\n"
+            f"{stack_name} has the target {found.target}: it has no cluster that {wanted} could run in.\n"
             f"In the cluster to which you applied its tree, run:\n  {line}"
         )
-    cluster = live_cluster.connect(root, stack_name)
+    cluster = live_cluster.connect(root, found)
     try:
         for quorum in action.quorums:
             require_quorum(cluster, action, quorum)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from blueprint.stackfile.loader import load_file
 from cluster.api import Api, ApiError, Unreachable
 from cluster.kubeconfig import kubeconfigs as default_kubeconfigs
 from cluster.kubeconfig import read_kubeconfig
@@ -23,17 +22,17 @@ def verify_cluster(root: Path, name: str, kubeconfigs: Sequence[Path]) -> int:
     Returns 1 if there are differences. `kubeconfigs`: the user's files; if empty, those that kubectl uses, but only for
     a stack file that names a context, or the file that `up` wrote for machines that it set up.
     """
-    settings = load_file(stack.find(root, name))
-    context = settings.cluster.context if settings.cluster else ""
+    found = stack.load(root, name)
+    context = found.settings.cluster.context if found.settings.cluster else ""
     files = kubeconfigs or (default_kubeconfigs({}) if context else ())
     if not files and not live_cluster.own_kubeconfig(root, name).is_file():
         raise UserError("No cluster is given. Set --kubeconfig FILE, or KUBECONFIG.")
-    access = read_kubeconfig(*files, context=context) if files else live_cluster.own_access(root, name, settings)
+    access = read_kubeconfig(*files, context=context) if files else live_cluster.own_access(root, found)
     try:
         cluster = from_api(Api(access))
     except (ApiError, Unreachable) as error:
         raise UserError(str(error)) from None
-    state = expected_state(settings)
+    state = expected_state(found.settings)
     findings = verify.verify(state, cluster)
     document = proof_file.to_json(verify.document(state, cluster, findings))
     path = proof_file.write(build_directory.of_stack(root, name) / "verify", "verify.json", document)

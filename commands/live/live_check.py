@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from blueprint.plan.planner import Plan, plan
 from cluster.api import MERGE, ApiError, Unreachable
 from cluster.objects import Object, holds, listed, mapping, name, number, text
 from commands.live import live_cluster
@@ -24,7 +23,7 @@ LINES = 20
 """Number of lines shown from the end of a failed pod's log."""
 
 
-def show_directories(cluster: LiveCluster, planned: Plan) -> None:
+def show_directories(cluster: LiveCluster) -> None:
     """Prints commands for the directories of local volumes, before a first `up`.
 
     Quorate does not create them on nodes.
@@ -32,8 +31,8 @@ def show_directories(cluster: LiveCluster, planned: Plan) -> None:
     if live_cluster.namespace(cluster, ENVIRONMENT) is not None:
         return
     nodes: dict[str, list[str]] = {}
-    for node in planned.nodes:
-        for each in directories(planned, node):
+    for node in cluster.plan.nodes:
+        for each in directories(cluster.plan, node):
             line = f"install -d -m {MODE} -o {each.uid} -g {each.uid} {each.path}"
             nodes.setdefault(line, []).append(node.name)
     if nodes:
@@ -47,9 +46,8 @@ def node_differences(cluster: LiveCluster) -> list[Difference]:
 
     Returns the differences.
     """
-    planned = plan(cluster.settings)
-    nodes = planned.nodes
-    show_directories(cluster, planned)
+    nodes = cluster.plan.nodes
+    show_directories(cluster)
     for note in notes(nodes, cluster.nodes):
         print(note, flush=True)
     found = differences(nodes, cluster.nodes)
@@ -69,7 +67,8 @@ def node_differences(cluster: LiveCluster) -> list[Difference]:
 
 def blocking(cluster: LiveCluster, found: list[Difference]) -> list[Difference]:
     """Returns those of the differences between nodes and plan that `up` does not correct itself."""
-    labels = cluster.settings.cluster is not None and cluster.settings.cluster.label_nodes
+    existing = cluster.plan.settings.cluster
+    labels = existing is not None and existing.label_nodes
     return [each for each in found if each.is_foreign or not (labels and each.change)]
 
 
@@ -81,7 +80,8 @@ def require_nodes(cluster: LiveCluster) -> list[NodeChange]:
     found = node_differences(cluster)
     if blocking(cluster, found):
         advice = "Correct them as shown"
-        if any(each.change for each in found) and cluster.settings.cluster and not cluster.settings.cluster.label_nodes:
+        existing = cluster.plan.settings.cluster
+        if existing and not existing.label_nodes and any(each.change for each in found):
             advice += " (with quorate:cluster.labelNodes: true, `up` sets labels and taints itself)"
         raise UserError(f"{advice}, then run `up` again. Nothing was changed.")
     return [each.change for each in found if each.change]

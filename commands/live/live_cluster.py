@@ -13,13 +13,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from blueprint.plan.planner import Plan
 from blueprint.stackfile.inventory import Machine, machines
-from blueprint.stackfile.loader import load_file
 from blueprint.stackfile.settings import Settings
 from cluster.api import Api, ApiError, Unreachable
 from cluster.kubeconfig import Access, kubeconfigs, read_kubeconfig
 from cluster.objects import Object, at, name
-from commands import stack
+from commands.stack import ValidStack
 from console.errors import UserError
 from contract import ADMINISTRATOR, API_PORT, API_SERVER, MASTER_POOL
 
@@ -31,10 +31,10 @@ NAMESPACE = "kubernetes:core/v1:Namespace"
 
 @dataclass(frozen=True)
 class LiveCluster:
-    """A running cluster whose API server has answered, with its nodes and the settings of the stack."""
+    """A running cluster whose API server has answered, with its nodes and the plan of the stack."""
 
     api: Api
-    settings: Settings
+    plan: Plan
     context: str
     nodes: tuple[Object, ...]
 
@@ -44,19 +44,19 @@ def own_kubeconfig(root: Path, name: str) -> Path:
     return root / "build" / name / "kubeconfig"
 
 
-def own_access(root: Path, name: str, settings: Settings) -> Access:
+def own_access(root: Path, stack: ValidStack) -> Access:
     """Returns the access to the cluster of machines that Quorate sets up, by a master that accepts connections.
 
     The kubeconfig names the first master. Raises UserError if the kubeconfig cannot be read.
     """
-    access = read_kubeconfig(own_kubeconfig(root, name), context=ADMINISTRATOR)
-    other = _other_master(settings)
+    access = read_kubeconfig(own_kubeconfig(root, stack.name), context=ADMINISTRATOR)
+    other = _other_master(stack.settings)
     return replace(access, host=other.address) if other else access
 
 
-def api_server(root: Path, name: str) -> dict[str, str]:
+def api_server(stack: ValidStack) -> dict[str, str]:
     """Returns the environment variables by which the program uses another API server if the first master's is down."""
-    other = _other_master(load_file(stack.find(root, name)))
+    other = _other_master(stack.settings)
     return {API_SERVER: other.name} if other else {}
 
 
@@ -85,23 +85,22 @@ def _accepts(address: str) -> bool:
     return True
 
 
-def connect(root: Path, name: str) -> LiveCluster:
+def connect(root: Path, stack: ValidStack) -> LiveCluster:
     """Connects to the cluster of a live stack. Raises UserError without a kubeconfig or an answer."""
-    settings = load_file(stack.find(root, name))
-    if settings.cluster:
-        context = settings.cluster.context
+    if stack.settings.cluster:
+        context = stack.settings.cluster.context
         api = Api(read_kubeconfig(*kubeconfigs(os.environ), context=context))
     else:
-        file = own_kubeconfig(root, name)
+        file = own_kubeconfig(root, stack.name)
         if not file.is_file():
-            raise UserError(f"{file.relative_to(root)} does not exist; `quorate up --stack {name}` writes it.")
+            raise UserError(f"{file.relative_to(root)} does not exist; `quorate up --stack {stack.name}` writes it.")
         context = ADMINISTRATOR
-        api = Api(own_access(root, name, settings))
+        api = Api(own_access(root, stack))
     try:
         nodes, _ = api.items("/api/v1/nodes")
     except (ApiError, Unreachable) as error:
         raise UserError(f"The cluster of context {context} does not answer: {error}") from None
-    return LiveCluster(api, settings, context, tuple(nodes))
+    return LiveCluster(api, stack.plan, context, tuple(nodes))
 
 
 def require_same(cluster: LiveCluster, deployment: dict[str, Any], *, missing_is_fine: bool) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from blueprint.plan.planner import plan
-from blueprint.stackfile.loader import load_file
 from commands import stack
 from console.errors import UserError
 from doctor.examination import examine
@@ -14,7 +12,7 @@ from text.quoting import printable
 
 def check_machines(root: Path, name: str) -> int:
     """Prints the result of every check, and what to do about each problem. Returns 1 if a check failed."""
-    planned = plan(load_file(stack.find(root, name)))
+    planned = stack.load(root, name).plan
     try:
         lines = examine(planned)
     except FileNotFoundError:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from blueprint.plan.planner import plan
-from blueprint.stackfile.loader import load_file
 from commands import stack
 from console.errors import UserError
 from openstack.config import domains
@@ -13,7 +11,7 @@ from openstack.config import domains
 
 def show(root: Path, name: str) -> int:
     """Prints the DNS names of a stack's services, one a line. Raises UserError if the stack file sets no ingress."""
-    made = plan(load_file(stack.load(root, name).file))
+    made = stack.load(root, name).plan
     ingress = made.settings.ingress
     if ingress is None:
         raise UserError(f"{name} has no names outside of the cluster; write quorate:ingress with a domain")

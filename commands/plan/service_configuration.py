@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from blueprint.plan.planner import Plan, plan
-from blueprint.stackfile.loader import load_file
+from blueprint.plan.planner import Plan
 from commands import stack
 from console.errors import UserError
 from openstack import configuration
@@ -23,7 +22,7 @@ def show(root: Path, name: str, service: str, node: str) -> int:
 
     Raises UserError if the stack has no such service, or if the service does not run on the node.
     """
-    made = plan(load_file(stack.load(root, name).file))
+    made = stack.load(root, name).plan
     files = _files(made, name, service)
     if node:
         _check_node(made, name, service, node)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
+from typing import TypeVar
 
 from blueprint.plan.planner import Plan, plan
 from blueprint.plan.table import summary, table
@@ -14,11 +15,12 @@ from blueprint.problems import InvalidStackError
 from blueprint.stackfile.loader import load_file
 from blueprint.stackfile.settings import Settings
 from commands import build_directory, stack
-from commands.stack import Stack
+from commands.stack import ValidStack
 from console.errors import UserError
 from text.quoting import printable
 from versions.support import ended
 
+T = TypeVar("T")
 LARGEST_VARIABLE = 128 * 1024
 """Maximum size of one environment variable in bytes, with its name and a zero byte (Linux, MAX_ARG_STRLEN)."""
 
@@ -44,12 +46,17 @@ def check(files: Sequence[Path]) -> int:
 
 def _is_valid(file: Path) -> bool:
     """Whether a stack file is valid. Prints its summary, or its errors."""
-    result = _planned(file)
+    result = _without_errors(file, lambda: plan(load_file(file)))
     if result:
-        print(f"{file}: valid: {summary(result)}")
-        for warning in _ended(result.settings, datetime.now(UTC).date()):
-            print(f"{file}: warning: {warning}", file=sys.stderr)
+        show_summary(file, result)
     return result is not None
+
+
+def show_summary(file: Path, planned: Plan) -> None:
+    """Prints the summary of a valid stack file, and a warning for each release without support."""
+    print(f"{file}: valid: {summary(planned)}")
+    for warning in _ended(planned.settings, datetime.now(UTC).date()):
+        print(f"{file}: warning: {warning}", file=sys.stderr)
 
 
 def _ended(settings: Settings, today: date) -> Iterator[str]:
@@ -74,7 +81,8 @@ def _variable_size(file: Path) -> int:
 
 def show_plan(root: Path, name: str, *, as_json: bool) -> int:
     """Prints the plan of a stack and writes build/<stack>/plan.json. Returns 1 if the stack file has errors."""
-    result = _planned(stack.find(root, name).relative_to(root))
+    file = stack.find(root, name).relative_to(root)
+    result = _without_errors(file, lambda: plan(load_file(file)))
     if result is None:
         return 1
     result.write(build_directory.of_stack(root, name) / "plan.json")
@@ -82,18 +90,25 @@ def show_plan(root: Path, name: str, *, as_json: bool) -> int:
     return 0
 
 
-def validated_stack(root: Path, name: str) -> Stack:
-    """Loads a stack and prints its summary. Prints all errors of its file and raises UserError if there are any."""
+def validated_stack(root: Path, name: str) -> ValidStack:
+    """Loads and plans a stack. Prints all errors of its file and raises UserError if there are any."""
     file = stack.find(root, name).relative_to(root)
-    if not _is_valid(file):
+
+    def planned() -> ValidStack:
+        found = stack.load(root, name)
+        _ = found.plan
+        return found
+
+    found = _without_errors(file, planned)
+    if found is None:
         raise UserError(f"{file} is invalid (see the errors above). Nothing was changed.")
-    return stack.load(root, name)
+    return found
 
 
-def _planned(file: Path) -> Plan | None:
-    """Returns the plan of a stack file. If the file has errors, prints each on standard error and returns None."""
+def _without_errors(file: Path, load: Callable[[], T]) -> T | None:
+    """Returns what `load` returns. If the stack file has errors, prints each on standard error and returns None."""
     try:
-        return plan(load_file(file))
+        return load()
     except InvalidStackError as invalid:
         for problem in invalid.problems:
             print(printable(f"{file}: {problem}"), file=sys.stderr)

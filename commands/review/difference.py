@@ -19,7 +19,7 @@ from commands import build_directory, stack
 from commands.engine import passphrase
 from commands.engine.event_pipe import RunSummary
 from commands.engine.operation import Operation, interrupted_by_termination
-from commands.plan.stack_check import validated_stack
+from commands.plan.stack_check import show_summary, validated_stack
 from commands.review import base as bases
 from commands.review.base import Base
 from commands.stack import Stack
@@ -66,7 +66,8 @@ class Sides:
 def diff(root: Path, name: str, ref: str) -> int:
     """Compares a stack with a base, writes build/<stack>/diff/ and prints the changes."""
     base = bases.find(root, ref)
-    validated_stack(root, name)
+    found = validated_stack(root, name)
+    show_summary(found.file.relative_to(root), found.plan)
     directory = Path("build") / name / "diff"
     with interrupted_by_termination():
         sides = compare(root, installed(root), base, name)

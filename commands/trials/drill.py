@@ -6,8 +6,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from blueprint.plan.planner import Plan, plan
-from blueprint.stackfile.loader import load_file
+from blueprint.plan.planner import Plan
 from commands import stack
 from commands.engine.operation import interrupted_by_termination
 from commands.trials import lab_stack, machine_lab
@@ -27,8 +26,8 @@ def start(root: Path, name: str, server: str, kind: str, *, every: bool) -> int:
         raise UserError(
             "Write what to do: SERVER=virt1 (cut its power), KIND=rollout, KIND=drains, KIND=blackout, or ALL=1."
         )
-    lab = machine_lab.existing(root, name)
-    planned = plan(load_file(stack.find(root, name)))
+    planned = stack.load(root, name).plan
+    lab = machine_lab.existing(root, name, planned)
     disturbing = selected(lab, machine_lab.quorums(planned), server, kind)
     reporter = Reporter()
     directory = root / "build" / lab_stack.name_of(name) / "drill"

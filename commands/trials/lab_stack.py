@@ -16,11 +16,11 @@ import yaml
 from blueprint.patterns import expand_numbered
 from blueprint.stackfile import list_files
 from blueprint.stackfile.inventory import guest_names
-from blueprint.stackfile.loader import load_file
 from blueprint.stackfile.settings import Settings
 from commands import build_directory, stack
 from commands.engine import passphrase
 from commands.engine.operation import Operation
+from commands.stack import ValidStack
 from files import atomic
 from toolchain.engine import installed
 from trials.cloud import ingress_controller
@@ -49,21 +49,21 @@ def variables(root: Path, original: str) -> dict[str, str]:
     return {"KUBECONFIG": str(found / KUBECONFIG), passphrase.FILE: str(found / "passphrase")}
 
 
-def write(root: Path, original: str, host_keys: Mapping[str, str]) -> None:
+def write(root: Path, found: ValidStack, host_keys: Mapping[str, str]) -> None:
     """Writes the stack file. Keeps secrets that exist already. `host_keys`: public SSH host keys by machine."""
+    original = found.name
     generated = directory(root, original)
     build_directory.of_stack(root, name_of(original))
     passphrase.generate_secret(generated / "passphrase")
     file = generated / f"Pulumi.{name_of(original)}.yaml"
-    source = stack.find(root, original)
-    document = stack.without_secrets(stack.read_document(source))
+    document = stack.without_secrets(stack.read_document(found.file))
     encrypted = _kept_secret(file) or _new_secret(root, original, file, document)
     config = {key: value for key, value in stack.config_of(document).items() if key not in _DROPPED}
     servers = list_files.inlined({list_files.SERVERS: config[_SERVERS]})[list_files.SERVERS]
     config |= {
         stack.TARGET: "live",
         "quorate:cni": "none",  # trials/cloud/network.py connects the pods
-        _SERVERS: with_host_keys(servers, load_file(source), host_keys),
+        _SERVERS: with_host_keys(servers, found.settings, host_keys),
         # Whatever the stack's own domain is, names of the lab must not be those of a real cloud.
         "quorate:ingress": {"domain": ingress_controller.DOMAIN, "className": ingress_controller.CLASS},
     }

@@ -12,8 +12,7 @@ from typing import cast
 
 import yaml
 
-from blueprint.plan.planner import Plan, plan
-from blueprint.stackfile.loader import load_file
+from blueprint.plan.planner import Plan
 from commands import clean, stack
 from commands.engine.operation import interrupted_by_termination
 from commands.engine.temporary_rendering import rendered
@@ -34,18 +33,19 @@ cores, kubelets were too slow to report their nodes as Ready. Project figure."""
 def start(root: Path, name: str) -> int:
     """Brings the machines of a stack up and applies its objects with the target `live`."""
     reporter = Reporter()
-    planned = plan(load_file(stack.find(root, name)))
+    found = stack.load(root, name)
+    planned = found.plan
     host.check(lab_of(name, planned, root))
     with interrupted_by_termination(), host.alone():
         if bring_up.recorded_stack() is None:  # the resources of an earlier lab are gone
             clean.forget(root, lab_stack.name_of(name))
         reporter.begin(f"Rendering {name} with Pulumi in a temporary state")
-        with rendered(root, name) as tree:
+        with rendered(root, found) as tree:
             reporter.end()
             lab = lab_of(name, planned, tree)
             prepared = prepare(images_of(tree), reporter)
             seconds = bring_up.bring_up(lab, [prepared.archive], reporter)
-        lab_stack.write(root, name, {machine.name: ssh_access.host_key(machine) for machine in lab.machines})
+        lab_stack.write(root, found, {machine.name: ssh_access.host_key(machine) for machine in lab.machines})
         started = time.monotonic()
         code = _apply(root, lab, name)
         seconds["Setting the machines up and applying the objects by `quorate up`, target live"] = (
@@ -117,7 +117,8 @@ def images(value: object) -> Iterator[str]:
 
 def status(root: Path, name: str) -> int:
     """Prints which machine runs on which server, and the members of each quorum. Returns 1 if something is missing."""
-    lab = existing(root, name)
+    planned = stack.load(root, name).plan
+    lab = existing(root, name, planned)
     ready = {each.name for each in lab.nodes} - set(bring_up.not_ready(lab, bring_up.nodes(lab)))
     for server, machines in lab.servers.items():
         print(server)
@@ -126,7 +127,7 @@ def status(root: Path, name: str) -> int:
             print(f"  {machine.name:<14} {machine.address!s:<15} {state}")
     healthy = masters.healthy_members(lab)
     print(f"etcd: {len(healthy)} of {len(lab.members)} members healthy")
-    whole = _print_workloads(lab, quorums(plan(load_file(stack.find(root, name)))))
+    whole = _print_workloads(lab, quorums(planned))
     return 0 if whole and len(ready) == len(lab.nodes) and len(healthy) == len(lab.members) else 1
 
 
@@ -163,11 +164,11 @@ def stop() -> int:
     return 0
 
 
-def existing(root: Path, name: str) -> Lab:
-    """Returns the lab on this host. Raises UserError if there is none, or one of another stack."""
+def existing(root: Path, name: str, planned: Plan) -> Lab:
+    """Returns the lab of a stack on this host. Raises UserError if there is none, or one of another stack."""
     found = bring_up.recorded_stack()
     if found is None:
         raise UserError(f"No lab is on this host. `make cloud STACK={name}` starts one.")
     if found != name:
         raise UserError(f"The lab on this host is of stack {found}, not {name}.")
-    return lab_of(name, plan(load_file(stack.find(root, name))), root)
+    return lab_of(name, planned, root)

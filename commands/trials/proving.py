@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from blueprint.stackfile.loader import load_file
 from cluster.api import ApiError, Unreachable
 from commands import build_directory, stack
 from commands.engine.operation import interrupted_by_termination
 from commands.engine.temporary_rendering import rendered
+from commands.stack import ValidStack
 from console.errors import UserError
 from console.progress import Reporter, duration
 from proof import proof_file as documents
@@ -70,9 +70,9 @@ def _stacks(request: Request) -> list[str]:
 
 
 def _prove(root: Path, name: str, request: Request, binaries: Path, reporter: Reporter) -> documents.Document:
-    settings = load_file(stack.find(root, name))
-    with _tree(root, name, request.tree, reporter) as tree:
-        subject = ProvedStack(name, settings, read(tree))
+    found = stack.load(root, name)
+    with _tree(root, found, request.tree, reporter) as tree:
+        subject = ProvedStack(name, found.settings, read(tree))
     reporter.begin(f"Proving {name}: {len(subject.rendered.machines)} nodes")
     proof = prove(subject, binaries, reporter.tick, request.trials)
     reporter.end("proved" if proof.holds else f"{len(proof.findings)} findings")
@@ -90,11 +90,11 @@ def _prove(root: Path, name: str, request: Request, binaries: Path, reporter: Re
 
 
 @contextmanager
-def _tree(root: Path, name: str, given: Path | None, reporter: Reporter) -> Generator[Path]:
+def _tree(root: Path, found: ValidStack, given: Path | None, reporter: Reporter) -> Generator[Path]:
     if given:
         yield given
         return
-    reporter.begin(f"Rendering {name} with Pulumi in a temporary state")
-    with rendered(root, name) as tree:
+    reporter.begin(f"Rendering {found.name} with Pulumi in a temporary state")
+    with rendered(root, found) as tree:
         reporter.end()
         yield tree

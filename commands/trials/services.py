@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from commands import stack
 from commands.engine.operation import interrupted_by_termination
 from commands.engine.temporary_rendering import rendered
 from console.errors import UserError
@@ -26,7 +27,7 @@ def prove_services(root: Path, name: str) -> int:
         programs = Programs(debian_root.ensure(reporter), release)
         ceph_root = debian_root.ensure(reporter, debian_root.CEPH)
         reporter.begin(f"Rendering {name} with Pulumi in a temporary state")
-        with rendered(root, name) as tree:
+        with rendered(root, stack.load(root, name)) as tree:
             found = containers.read(read_manifests(tree))
         reporter.end()
         directory = root / "build" / "services"

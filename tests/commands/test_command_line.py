@@ -23,14 +23,16 @@ from unittest.mock import Mock
 import pytest
 import yaml
 
-from blueprint.plan.planner import plan
+from blueprint.plan.planner import Plan
 from blueprint.stackfile.loader import load_file
+from blueprint.stackfile.settings import JumpHost
+from blueprint.stackfile.virt import MachineImage, Virt
 from cluster.api import Api, ApiError
 from commands import command_line, deployment, stack
 from commands.engine.passphrase import FILE, VALUE
 from commands.live import live_cluster, virt_host_check
 from commands.live.live_cluster import LiveCluster
-from commands.stack import Stack
+from commands.stack import ValidStack
 from commands.trials import lab_stack
 from files import generated_secret
 from tests.commands.engine.test_event_pipe import diagnostic, line, summary, violation
@@ -238,8 +240,8 @@ def live_file(world: World) -> None:
 class NodesAsPlanned:
     """An API server whose nodes are those of the plan."""
 
-    def __init__(self, file: Path) -> None:
-        self.items = [item(node) for node in plan(load_file(file)).nodes]
+    def __init__(self, planned: Plan) -> None:
+        self.items = [item(node) for node in planned.nodes]
 
     def ask(self, *_: object, **__: object) -> None:
         raise ApiError(404, "NotFound", "")
@@ -288,8 +290,17 @@ def test_resources_of_a_virt_host_that_is_down_are_left_out(
     self_made_file(world)
     monkeypatch.setenv(VALUE, "owner's")
 
-    def validated(root: Path, name: str) -> Stack:
-        return replace(stack.load(root, name), needs_libvirt=True, has_jump_host=jump_host)
+    def validated(root: Path, name: str) -> ValidStack:
+        found = stack.load(root, name)
+        jump = JumpHost.model_validate({"host": "jump", "hostKey": HOST_KEY}) if jump_host else None
+        image = MachineImage(source="debian.qcow2", sha256="0" * 64)
+        changes = {
+            "virt": Virt.model_validate({"image": image, "authorizedKeys": (HOST_KEY,)}),
+            "ssh": found.settings.ssh.model_copy(update={"jump_host": jump}),
+        }
+        changed = replace(found, settings=found.settings.model_copy(update=changes))
+        vars(changed)["plan"] = found.plan  # there is no image to plan with
+        return changed
 
     def ensure(_engine: object, _reporter: object) -> None: ...
 
@@ -319,10 +330,9 @@ def test_a_live_stack_is_never_applied_without_checkpoints(
     live_file(world)
     monkeypatch.setenv(VALUE, "owner's")
 
-    def connect(root: Path, name: str) -> LiveCluster:
-        file = stack.find(root, name)
-        server = NodesAsPlanned(file)
-        return LiveCluster(cast("Api", server), load_file(file), "lab", tuple(server.items))
+    def connect(_root: Path, found: ValidStack) -> LiveCluster:
+        server = NodesAsPlanned(found.plan)
+        return LiveCluster(cast("Api", server), found.plan, "lab", tuple(server.items))
 
     monkeypatch.setattr(live_cluster, "connect", connect)
     assert command_line.main(["up", "--stack", "prod"]) == 0

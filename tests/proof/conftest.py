@@ -11,6 +11,7 @@ import pytest
 
 from blueprint.stackfile.loader import load_file
 from commands.engine.temporary_rendering import rendered
+from commands.stack import load
 from console.progress import Reporter
 from proof.expected import expected_state
 from proof.prove import ProvedStack
@@ -39,7 +40,7 @@ def rendered_subject(root: Path, file: Path) -> Generator[ProvedStack]:
     stack = file.name.removeprefix("Pulumi.").removesuffix(".yaml")
     if not file.is_relative_to(root):
         (root / f"Pulumi.{stack}.yaml").symlink_to(file)
-    with rendered(root, stack) as tree:
+    with rendered(root, load(root, stack)) as tree:
         yield ProvedStack(stack, load_file(file), read(tree))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,12 +14,15 @@ from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
 from blueprint.stackfile.settings import ExistingCluster, Settings
 from cluster.api import Api, ApiError, Reply
+from commands import stack
 from commands.live import actions, live_cluster
 from commands.live.live_cluster import LiveCluster
+from commands.stack import ValidStack
 from console.errors import UserError
 from tests.stacks import ROOT, STACKS, full_size, own_galera, parsed, two_brokers
 
 SETTINGS = parsed(full_size("100"))
+LOAD = stack.load
 KNOWN = {each.name: each for each in actions.of_plan(plan(SETTINGS))}
 BATCH = "/apis/batch/v1/namespaces/openstack"
 SPEC = {
@@ -92,10 +96,10 @@ def live_stack(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> pytest.Mo
     cluster = ExistingCluster(context="cloud-1")
     settings = settings.model_copy(update={"target": "live", "machines": "existing", "cluster": cluster})
 
-    def load(_file: Path) -> Settings:
-        return settings
+    def load(root: Path, name: str) -> ValidStack:
+        return replace(LOAD(root, name), target="live", settings=settings)
 
-    monkeypatch.setattr(actions, "load_file", load)
+    monkeypatch.setattr(stack, "load", load)
     return monkeypatch
 
 
@@ -111,9 +115,9 @@ def live_with_two(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 
 
 def do(live: pytest.MonkeyPatch, cluster: Cluster, name: str, backup: str = "") -> int:
-    connected = LiveCluster(cast("Api", cluster), SETTINGS, "cloud-1", ())
+    connected = LiveCluster(cast("Api", cluster), plan(SETTINGS), "cloud-1", ())
 
-    def connect(_root: Path, _name: str) -> LiveCluster:
+    def connect(_root: Path, _stack: ValidStack) -> LiveCluster:
         return connected
 
     live.setattr(live_cluster, "connect", connect)

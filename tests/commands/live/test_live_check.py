@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import pytest
 
+from blueprint.plan.planner import plan
 from cluster.api import Api, ApiError, Reply
 from commands.live.live_check import show_failing
 from commands.live.live_cluster import LiveCluster
@@ -13,7 +14,7 @@ from policy.engine.events import Event
 from tests.commands.run.events import started
 from tests.stacks import full_size, parsed
 
-SETTINGS = parsed(full_size("100"))
+PLAN = plan(parsed(full_size("100")))
 
 
 class Answers:
@@ -41,7 +42,7 @@ class Answers:
 
 def shown(answers: Answers, capsys: pytest.CaptureFixture[str], *failing: Event) -> str:
     steps = [step for event in failing if (step := event.step)]
-    show_failing(LiveCluster(cast("Api", answers), SETTINGS, "lab", ()), steps)
+    show_failing(LiveCluster(cast("Api", answers), PLAN, "lab", ()), steps)
     return capsys.readouterr().out
 
 

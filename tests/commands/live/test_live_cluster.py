@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from blueprint.stackfile.loader import load_file
+from commands import stack
 from commands.live import live_cluster
 from contract import ADMINISTRATOR
-from tests.stacks import STACKS
+from tests.stacks import ROOT
 
 
 @pytest.fixture
@@ -45,6 +45,6 @@ def test_the_first_master_that_accepts_connections_is_used(
         return address not in down
 
     monkeypatch.setattr(live_cluster, "_accepts", accepts)
-    access = live_cluster.own_access(root, "dev", load_file(STACKS["dev"]))
+    access = live_cluster.own_access(root, stack.load(ROOT, "dev"))
     assert (access.host, access.port) == (used, 6443)
     assert access.headers == {"Authorization": "Bearer a-token"}

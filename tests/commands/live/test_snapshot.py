@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import pytest
 
+from blueprint.plan.planner import plan
 from cluster.api import Api, ApiError, Reply
 from commands.live import snapshot
 from commands.live.live_cluster import LiveCluster
@@ -86,7 +87,7 @@ class Cluster:
 
 def test_objects_and_logs_of_a_cluster_are_collected_and_what_is_missing_is_said() -> None:
     cluster = Cluster()
-    found = dict(snapshot.of_cluster(LiveCluster(cast("Api", cluster), parsed(full_size("100")), "cloud-1", ())))
+    found = dict(snapshot.of_cluster(LiveCluster(cast("Api", cluster), plan(parsed(full_size("100"))), "cloud-1", ())))
     assert found["logs/mysqld-0/db.log"] == "ready\n"
     assert "events are not yours" in found["errors.txt"]
     assert "previous terminated container not found" in found["errors.txt"]

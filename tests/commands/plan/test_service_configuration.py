@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from commands import stack
 from commands.plan import service_configuration
 from console.errors import UserError
 from openstack.config.formats import public_text
@@ -38,7 +39,7 @@ def test_secrets_are_shown_by_their_names(capsys: pytest.CaptureFixture[str]) ->
 
 def test_what_is_shown_is_what_is_written(capsys: pytest.CaptureFixture[str]) -> None:
     text = shown("nova-compute", capsys)
-    made = service_configuration.plan(service_configuration.load_file(ROOT / "Pulumi.dev.yaml"))
+    made = stack.load(ROOT, "dev").plan
     for file in service_configuration.configuration.of_service(made, "nova-compute"):
         if isinstance(file, ConfigFile):
             for line in (public_text(file) or "").splitlines():

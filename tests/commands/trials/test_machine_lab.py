@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from blueprint.plan.planner import plan
+from blueprint.plan.planner import Plan, plan
 from blueprint.stackfile.loader import load_file
 from commands.trials import drill, lab_stack, machine_lab
 from console.errors import UserError
@@ -68,7 +68,7 @@ def test_an_unknown_server_or_kind_is_refused(
 ) -> None:
     lab = lab_of("dev", plan(load_file(STACKS["dev"])), tmp_path)
 
-    def existing(_root: Path, _name: str) -> Lab:
+    def existing(_root: Path, _name: str, _plan: Plan) -> Lab:
         return lab
 
     monkeypatch.setattr(machine_lab, "existing", existing)

@@ -15,6 +15,7 @@ import contract
 from blueprint.plan.planner import Plan, plan
 from blueprint.stackfile.loader import load_file
 from commands.engine.temporary_rendering import rendered
+from commands.stack import load
 from commands.trials import machine_lab
 from console.errors import UserError
 from console.progress import Reporter
@@ -98,7 +99,7 @@ def small_lab(directory: Path) -> Generator[SmallLab]:
     reporter = Reporter()
     planned = plan(load_file(STACKS[STACK]))
     by_hand.skip_beside_another_lab()
-    with host.alone(), rendered(ROOT, STACK, cni="none") as tree:
+    with host.alone(), rendered(ROOT, load(ROOT, STACK), cni="none") as tree:
         whole = lab_of(STACK, planned, tree)
         lab = replace(whole, stack=LAB, machines=tuple(each for each in whole.machines if each.name.startswith(ROLES)))
         by_hand.skip_unless_able(lab)
