@@ -13,8 +13,8 @@ import pulumi
 from pulumi import runtime
 
 import contract
-from blueprint.plan import planner
-from blueprint.plan.planner import Plan
+from blueprint.plan import plan_json, planner
+from blueprint.plan.plan import Plan
 from blueprint.problems import InvalidStackError, Problem
 from blueprint.stackfile import loader
 from blueprint.stackfile.root_secret import WithoutRootSecret
@@ -57,7 +57,7 @@ def main() -> None:
     gc.disable()  # the program ends when all is registered; garbage collection took a fifth of its time
     stack = pulumi.get_stack()
     plan = planner.plan(loader.from_pulumi(runtime.get_config_env(), runtime.get_config_secret_keys_env(), stack))
-    plan.write(Path(target.directory(stack)) / "plan.json")
+    plan_json.write(plan, Path(target.directory(stack)) / "plan.json")
     for warning in (*plan.warnings, *validation.warnings(plan.machines, plan.settings.template)):
         pulumi.warn(warning)
 

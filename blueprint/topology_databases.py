@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from blueprint import replicas
 from blueprint.problems import Problem
 from blueprint.stackfile.further_clusters import GALERA
 from blueprint.stackfile.settings import Override, ProjectOverride, Settings
@@ -30,9 +31,9 @@ def with_databases(settings: Settings, names: list[str]) -> Settings:
     found = of_topology(topology, placement)
     services, projects = dict(settings.services), dict(settings.projects)
     for name, placed in found.placed(placement).items():
-        own = services.get(name, Override())
-        added = {"definition": GALERA.definition, "replicas": own.replicas or placed.replicas}
-        services[name] = own.model_copy(update=added)
+        members = replicas.of_service(name, settings, laid=placed.replicas).count
+        added = {"definition": GALERA.definition, "replicas": members}
+        services[name] = services.get(name, Override()).model_copy(update=added)
     for project, name in found.projects.items():
         given = projects.get(project, ProjectOverride())
         projects[project] = given.model_copy(update={"mapping": {"database": name, **given.mapping}})

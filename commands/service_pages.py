@@ -12,7 +12,8 @@ from pathlib import Path
 from blueprint.openstack.projects.process_definition import Port, ProcessDefinition
 from blueprint.openstack.projects.records import records
 from blueprint.plan.layout import ServicePlan
-from blueprint.plan.planner import Plan, plan
+from blueprint.plan.plan import Plan
+from blueprint.plan.planner import plan
 from blueprint.stackfile import further_clusters
 from blueprint.stackfile.loader import load_file
 from openstack import configuration

@@ -21,7 +21,8 @@ from urllib.parse import unquote, urlsplit
 
 import yaml
 
-from blueprint.plan.planner import Plan, plan
+from blueprint.plan.plan import Plan
+from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import COPIED, COPY, load_file
 from blueprint.stackfile.settings import EXISTING, Settings
 from commands import build_directory

@@ -10,7 +10,7 @@ import pulumi
 
 import contract
 from blueprint.plan.nodes import Node
-from blueprint.plan.planner import Plan
+from blueprint.plan.plan import Plan
 from blueprint.stackfile.inventory import is_made
 from components import machine_files, workers
 from components.component import Component, Facts, plain

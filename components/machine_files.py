@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from blueprint.plan.nodes import Node
-from blueprint.plan.planner import Plan
+from blueprint.plan.plan import Plan
 from components import joining, k8s_master, kubelet, virt_host
 from components.k8s_master import node_dns, node_loss
 from components.k8s_master.pki import Pki

@@ -17,7 +17,7 @@ import pulumi
 
 import contract
 from blueprint.plan.nodes import Node
-from blueprint.plan.planner import Plan
+from blueprint.plan.plan import Plan
 from components import virt_host
 from components.component import plain
 from contract import QUORUM_STATE_OUTPUT, STORAGE_POOL

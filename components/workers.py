@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from blueprint.plan.nodes import Capacity, Node
-from blueprint.plan.planner import Plan
+from blueprint.plan.plan import Plan
 from contract import COMPUTE_POOL, STORAGE_POOL
 
 WORKERS = (COMPUTE_POOL, STORAGE_POOL)

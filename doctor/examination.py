@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from blueprint.plan.planner import Plan
+from blueprint.plan.plan import Plan
 from blueprint.stackfile.inventory import is_made
 from doctor import checks, fleet_checks
 from doctor.checks import MachineFinding

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from blueprint.openstack.projects.process_definition import ProcessDefinition
-from blueprint.plan.planner import Plan
+from blueprint.plan.plan import Plan
 from blueprint.stackfile.settings import Settings
 from openstack.config.layers import ConfigFile, WrittenFile
 from openstack.config.overrides import node_layers, with_options

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from blueprint.plan.nodes import Node
-from blueprint.plan.planner import Plan
+from blueprint.plan.plan import Plan
 from openstack.config.wiring import ENVIRONMENT
 from openstack.projects import PROCESSES
 

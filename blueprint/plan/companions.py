@@ -17,8 +17,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from blueprint import replicas
 from blueprint.openstack.projects.records import processes
-from blueprint.plan.layout import Layout, ServicePlan
+from blueprint.plan.layout import Layout, ServicePlan, not_retired
+from blueprint.replicas import Reason, Replicas
 from blueprint.stackfile import further_clusters
 from blueprint.stackfile.further_clusters import ClusterKind
 from blueprint.stackfile.settings import Override, Settings
@@ -31,21 +33,18 @@ _BESIDE = dict(
 )
 COMPANIONS = {name: beside.of for name, beside in _BESIDE.items()}
 """Maps each companion to the service that it accompanies."""
-AGENTS = {name: beside.of for name, beside in _BESIDE.items() if beside.every_node}
-"""Maps each agent, which runs once on every node of the stack, to the service that reads the agent's data."""
-_SINGLE = {name for name, beside in _BESIDE.items() if beside.single}
-"""Companions with one instance."""
 
 
 def companions(laid: Layout, settings: Settings) -> tuple[ServicePlan, ...]:
     """Returns the plan of each companion whose service is in the stack, or which the topology places."""
-    by_name = {service.name: service for service in laid.services if not service.replaced_by}
+    by_name = {service.name: service for service in not_retired(laid.services)}
     pools = tuple(dict.fromkeys(node.pool for node in laid.nodes))
     found: list[ServicePlan] = []
     for name, beside in COMPANIONS.items():
         if row := laid.companions.get(name, by_name.get(beside)):
-            companion = _beside(row, name, settings.services.get(name, Override()))
-            found.append(_on_every_node(companion, pools, len(laid.nodes)) if name in AGENTS else companion)
+            count = replicas.of_companion(name, name, settings, nodes=len(laid.nodes), laid=row.instances)
+            companion = _beside(row, name, settings, count)
+            found.append(_on_every_node(companion, pools) if count.reason is Reason.EVERY_NODE else companion)
     for kind in further_clusters.KINDS.values():
         if row := by_name.get(kind.definition):
             found += _clusters(kind, row, laid, settings)
@@ -59,11 +58,10 @@ def _clusters(kind: ClusterKind, row: ServicePlan, laid: Layout, settings: Setti
     on other nodes than the row.
     """
     others = [row.name]
-    for name, override in further_clusters.named(settings, kind).items():
+    for name in further_clusters.named(settings, kind):
         place = laid.companions.get(name) or row
         cluster = replace(
-            _beside(row, name, override),
-            instances=override.replicas or row.instances,
+            _beside(row, name, settings, replicas.of_service(name, settings, laid=row.instances)),
             pools=place.pools,
             shareable=row.shareable,
             load_balancer=row.load_balancer,
@@ -75,29 +73,28 @@ def _clusters(kind: ClusterKind, row: ServicePlan, laid: Layout, settings: Setti
         yield cluster
         for process in kind.companions:
             own = further_clusters.companion(process, name, kind)
-            companion = _beside(cluster, own, settings.services.get(own, Override()))
+            count = replicas.of_companion(own, process, settings, nodes=len(laid.nodes), laid=cluster.instances)
+            companion = _beside(cluster, own, settings, count)
             yield replace(companion, companion_of=row.name, definition=process, source=f"beside {name}")
         others.append(name)
 
 
-def _beside(service: ServicePlan, name: str, override: Override) -> ServicePlan:
+def _beside(service: ServicePlan, name: str, settings: Settings, count: Replicas) -> ServicePlan:
     return replace(
         service,
         name=name,
         companion_of=service.name,
-        instances=override.replicas or (1 if name in _SINGLE else service.instances),
+        instances=count.count,
         dedicated_nodes=0,
         shareable=True,
         load_balancer=True,
         everywhere=False,
         quorum=False,
         apart_from=(),
-        override=override,
+        override=settings.services.get(name, Override()),
         source=f"beside {service.row} (blueprint/plan/companions.py)",
     )
 
 
-def _on_every_node(agent: ServicePlan, pools: tuple[str, ...], nodes: int) -> ServicePlan:
-    return replace(
-        agent, instances=nodes, pools=pools, everywhere=True, load_balancer=False, source="on every node (004, 5.3.15)"
-    )
+def _on_every_node(agent: ServicePlan, pools: tuple[str, ...]) -> ServicePlan:
+    return replace(agent, pools=pools, everywhere=True, load_balancer=False, source="on every node (004, 5.3.15)")

@@ -7,14 +7,15 @@ feasible.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from blueprint import replicas
 from blueprint.architecture.model import Architecture, Row
 from blueprint.plan import pools
 from blueprint.plan.nodes import Node
 from blueprint.problems import Problem
-from blueprint.stackfile import further_clusters
+from blueprint.replicas import Replicas
 from blueprint.stackfile.inventory import Machine
 from blueprint.stackfile.settings import Override, Settings
 from contract import COMPUTE_POOL, MONITORING_POOL
@@ -81,9 +82,16 @@ class Layout:
     """
 
 
+def not_retired(services: Iterable[ServicePlan]) -> tuple[ServicePlan, ...]:
+    """Returns the services that run: those whose row is not retired."""
+    return tuple(service for service in services if not service.replaced_by)
+
+
 def by_architecture(settings: Settings, inventory: Sequence[Machine], architecture: Architecture) -> Layout:
     """Assigns machines to the rows that have dedicated nodes, and the other rows to the pools that they may run on."""
-    nodes, problems = pools.assign_pools(inventory, architecture, _dedicated(settings, architecture))
+    nodes, problems = pools.assign_pools(
+        inventory, architecture, {row.service: replicas.dedicated_nodes(row, settings) for row in architecture.owners}
+    )
     sizes = Counter(node.pool for node in nodes)
     dedicated = [node for node in nodes if node.dedicated_to]
     services = tuple(_service_plan(row, settings, dedicated, sizes) for row in architecture.rows)
@@ -91,13 +99,13 @@ def by_architecture(settings: Settings, inventory: Sequence[Machine], architectu
 
 
 def service_plan(
-    row: Row, settings: Settings, dedicated: Sequence[Node], usable: tuple[str, ...], instances: int
+    row: Row, settings: Settings, dedicated: Sequence[Node], usable: tuple[str, ...], count: Replicas
 ) -> ServicePlan:
-    """Returns the plan of a row's service with these pools and instances. `dedicated`: the nodes with a dedication."""
+    """Returns the plan of a row's service with these pools and replicas. `dedicated`: the nodes with a dedication."""
     return ServicePlan(
         name=row.service,
         row=row.row,
-        instances=0 if row.replaced_by else instances,
+        instances=count.count,
         dedicated_nodes=sum(node.dedicated_to == row.service for node in dedicated),
         shareable=row.shareable,
         load_balancer=row.load_balancer,
@@ -111,24 +119,6 @@ def service_plan(
     )
 
 
-def _instances(row: Row, settings: Settings) -> int:
-    return settings.services.get(row.service, Override()).replicas or row.instances or 0
-
-
-def _dedicated(settings: Settings, architecture: Architecture) -> dict[str, int]:
-    """Returns how many dedicated nodes each service needs: its row's number, or its replicas if these are more.
-
-    If the row of RabbitMQ or Galera is not shareable, members of additional clusters need further dedicated nodes.
-    """
-    needed = {row.service: max(row.dedicated_nodes, _instances(row, settings)) for row in architecture.owners}
-    for row in architecture.owners:
-        kind = further_clusters.KINDS.get(row.service)
-        if kind and not row.shareable:
-            own = _instances(row, settings)
-            needed[row.service] += sum(each.replicas or own for each in further_clusters.named(settings, kind).values())
-    return needed
-
-
 def _service_plan(row: Row, settings: Settings, dedicated: Sequence[Node], sizes: Mapping[str, int]) -> ServicePlan:
     """Returns the plan of a row's service. `sizes`: how many nodes each pool has."""
     runs_on = row.runs_on
@@ -136,5 +126,6 @@ def _service_plan(row: Row, settings: Settings, dedicated: Sequence[Node], sizes
         runs_on = (MONITORING_POOL,)
     # Pools without nodes are dropped. If none has nodes, the home pool stays, so that a problem can name it.
     usable = tuple(pool for pool in runs_on if pool in sizes) or runs_on[:1]
-    instances = sum(sizes.get(pool, 0) for pool in usable) if row.everywhere else _instances(row, settings)
-    return service_plan(row, settings, dedicated, usable, instances)
+    nodes = sum(sizes.get(pool, 0) for pool in usable)
+    count = replicas.of_row(row, settings, nodes=nodes, laid=row.instances)
+    return service_plan(row, settings, dedicated, usable, count)

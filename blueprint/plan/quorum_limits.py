@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from blueprint import replicas
 from blueprint.architecture.model import Architecture
 from blueprint.problems import Problem
 from blueprint.stackfile.inventory import Machine
@@ -48,10 +49,9 @@ def problems(settings: Settings, architecture: Architecture, machines: Sequence[
     """Returns problems: invalid sizes of quorums, no master, and in production masters or members on one host."""
     found: list[Problem] = []
     rows = {row.service for row in architecture.rows}
-    for service, override in settings.services.items():
-        process = override.definition or service
-        if process in LIMITS and process in rows and override.replicas is not None:
-            wrong = _wrong_size(override.replicas, LIMITS[process])
+    for service, process, count in replicas.written(settings):
+        if process in LIMITS and process in rows:
+            wrong = _wrong_size(count, LIMITS[process])
             found += [Problem(f"quorate:services.{service}.replicas", wrong)] if wrong else []
     masters, etcd = _masters(machines), _etcd(machines)
     if not masters:

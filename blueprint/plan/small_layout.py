@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from blueprint import replicas
 from blueprint.architecture.model import Architecture, Row
 from blueprint.plan.layout import Layout, ServicePlan, service_plan
 from blueprint.plan.nodes import Node, node
@@ -65,8 +66,8 @@ def _service(row: Row, settings: Settings, nodes: Sequence[Node]) -> ServicePlan
         roles = {MONITORING_POOL}
     there = [each for each in nodes if roles & set(each.roles)]
     usable = tuple(dict.fromkeys(each.pool for each in there)) or row.runs_on[:1]
-    own = settings.services.get(row.service)
-    return service_plan(row, settings, nodes, usable, (own.replicas if own else None) or _most(row, there))
+    count = replicas.of_row(row, settings, nodes=len(there), laid=_most(row, there))
+    return service_plan(row, settings, nodes, usable, count)
 
 
 def _most(row: Row, there: Sequence[Node]) -> int:
@@ -74,8 +75,6 @@ def _most(row: Row, there: Sequence[Node]) -> int:
 
     For a quorum, the result is an odd number, with one instance per physical host.
     """
-    if row.everywhere:
-        return len(there)
     wanted = row.instances or 0
     if not row.quorum:
         return min(wanted, len(there))

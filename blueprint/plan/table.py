@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from blueprint.plan.nodes import Node
-from blueprint.plan.planner import Plan
+from blueprint.plan.plan import Plan
 
 
 def summary(result: Plan) -> str:

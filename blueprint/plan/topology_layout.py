@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from blueprint import topology_databases
+from blueprint import replicas, topology_databases
 from blueprint.architecture.model import Architecture
 from blueprint.plan import topology_services
 from blueprint.plan.companions import COMPANIONS
@@ -21,6 +21,7 @@ from blueprint.plan.layout import Layout, ServicePlan, service_plan
 from blueprint.plan.nodes import Node, node
 from blueprint.plan.topology_services import KEY
 from blueprint.problems import Problem
+from blueprint.replicas import Reason, Replicas
 from blueprint.stackfile.further_clusters import GALERA
 from blueprint.stackfile.inventory import Machine
 from blueprint.stackfile.settings import Settings
@@ -136,10 +137,8 @@ def _services(
         usable = _pools(names, nodes)
         if not usable:
             continue
-        own = settings.services.get(row.service)
-        count = (own.replicas if own else None) or counts[row.service]
-        instances = len(names) if row.everywhere else count
-        found.append(replace(service_plan(row, settings, nodes, usable, instances), apart_from=()))
+        count = replicas.of_row(row, settings, nodes=len(names), laid=counts[row.service])
+        found.append(replace(service_plan(row, settings, nodes, usable, count), apart_from=()))
     return found
 
 
@@ -157,8 +156,9 @@ def _companions(
     for name, accompanied in {**dict.fromkeys(beside, GALERA.definition), **placeable}.items():
         usable, row = _pools(hosts.get(name, ()), nodes), rows.get(accompanied)
         if usable and row:
-            count = max(each.replicas for each in beside[name].values())
-            yield name, replace(service_plan(row, settings, nodes, usable, count), apart_from=())
+            placed = max(each.replicas for each in beside[name].values())
+            there = service_plan(row, settings, nodes, usable, Replicas(placed, Reason.LAYOUT))
+            yield name, replace(there, apart_from=())
         else:
             yield name, None
 

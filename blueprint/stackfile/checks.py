@@ -138,10 +138,9 @@ def _given_options(settings: Settings) -> Iterator[tuple[str, str, Options]]:
     for name, override in settings.projects.items():
         if name in options.FILES:
             yield f"quorate:projects.{name}.options", name, override.options
-    beside = further_clusters.companions(settings)
     for name, override in settings.services.items():
         # The name of a further cluster, such as neutron-mysqld, begins like that of a project.
-        process = override.definition or beside.get(name, name)
+        process = further_clusters.process(settings, name)
         yield f"quorate:services.{name}.options", options.project_of(process), override.options
     for pattern, values in settings.nodes.items():
         for name, given in values.services.items():

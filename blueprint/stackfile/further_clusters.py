@@ -93,6 +93,12 @@ def companions(settings: Settings) -> Mapping[str, str]:
     }
 
 
+def process(settings: Settings, name: str) -> str:
+    """Returns the process that the service `name` of a stack file runs: another one only for additional clusters."""
+    override = settings.services.get(name)
+    return (override and override.definition) or companions(settings).get(name, name)
+
+
 def mapping(settings: Settings) -> Mapping[tuple[str, str], str]:
     """Returns the cluster that each project uses, by project and use (rpc, notifications or database).
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 import contract
-from blueprint.plan.planner import Plan
+from blueprint.plan.plan import Plan
 from cluster.api import ApiError, Unreachable
 from cluster.objects import Object, holds, listed, mapping, name, number, text
 from commands import stack

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from blueprint.plan.planner import Plan
+from blueprint.plan.plan import Plan
 from blueprint.stackfile.inventory import Machine, machines
 from blueprint.stackfile.settings import Settings
 from cluster.api import Api, ApiError, Unreachable

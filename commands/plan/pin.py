@@ -16,7 +16,8 @@ from typing import cast
 import yaml
 
 from blueprint.patterns import expand_numbered, narrow
-from blueprint.plan.planner import Plan, plan
+from blueprint.plan.plan import Plan
+from blueprint.plan.planner import plan
 from blueprint.stackfile.inventory import guest_names
 from blueprint.stackfile.loader import load_file
 from commands import stack

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from blueprint.plan.planner import Plan
+from blueprint.plan.plan import Plan
 from commands import stack
 from console.errors import UserError
 from openstack import configuration

@@ -9,7 +9,9 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TypeVar
 
-from blueprint.plan.planner import Plan, plan
+from blueprint.plan import plan_json
+from blueprint.plan.plan import Plan
+from blueprint.plan.planner import plan
 from blueprint.plan.table import summary, table
 from blueprint.problems import InvalidStackError
 from blueprint.stackfile.loader import load_file
@@ -85,8 +87,8 @@ def show_plan(root: Path, name: str, *, as_json: bool) -> int:
     result = _without_errors(file, lambda: plan(load_file(file)))
     if result is None:
         return 1
-    result.write(build_directory.of_stack(root, name) / "plan.json")
-    sys.stdout.write(result.to_json() if as_json else table(result))
+    plan_json.write(result, build_directory.of_stack(root, name) / "plan.json")
+    sys.stdout.write(plan_json.to_json(result) if as_json else table(result))
     return 0
 
 

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from blueprint.plan.planner import Plan
+from blueprint.plan.plan import Plan
 from commands import stack
 from commands.engine.operation import interrupted_by_termination
 from commands.trials import lab_stack, machine_lab

@@ -12,7 +12,7 @@ from typing import cast
 
 import yaml
 
-from blueprint.plan.planner import Plan
+from blueprint.plan.plan import Plan
 from commands import clean, stack
 from commands.engine.operation import interrupted_by_termination
 from commands.engine.temporary_rendering import rendered

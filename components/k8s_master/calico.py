@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from blueprint.plan.nodes import Node
-from blueprint.plan.planner import Plan
+from blueprint.plan.plan import Plan
 from components.k8s_master import cluster_objects
 from components.k8s_master.cluster_objects import INITIALISE, KUBECTL
 from components.k8s_master.versions import large

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from blueprint.plan.nodes import Node
-from blueprint.plan.planner import Plan
+from blueprint.plan.plan import Plan
 from components.k8s_master import cluster_objects
 from components.k8s_master.versions import large
 from components.kubelet import KUBERNETES

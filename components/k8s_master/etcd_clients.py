@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from blueprint.plan.nodes import Node
-from blueprint.plan.planner import Plan
+from blueprint.plan.plan import Plan
 from components import joining
 from components.k8s_master import cluster_objects, etcd
 from components.k8s_master.cluster_objects import INITIALISE, KUBECTL

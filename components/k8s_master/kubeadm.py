@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from blueprint.plan.nodes import Node
-from blueprint.plan.planner import Plan
+from blueprint.plan.plan import Plan
 from components import joining, kubelet
 from components.k8s_master import audit, etcd, external_etcd, node_dns, node_loss, pki
 from components.k8s_master.cluster_objects import INITIALISE

@@ -15,7 +15,7 @@ from typing import Any
 
 import contract
 from blueprint.plan.nodes import Node
-from blueprint.plan.planner import Plan
+from blueprint.plan.plan import Plan
 from components.k8s_master import cluster_objects, node_loss
 from components.k8s_master.versions import COREDNS_IMAGE
 from components.kubelet import KUBERNETES

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from blueprint.plan.planner import Plan
+from blueprint.plan.plan import Plan
 from components.k8s_master.versions import large
 from components.machine import File, Parts, Unit
 from files.yaml_writer import literal

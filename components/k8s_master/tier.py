@@ -11,7 +11,7 @@ from typing import Any
 
 import contract
 from blueprint.plan.nodes import Node
-from blueprint.plan.planner import Plan
+from blueprint.plan.plan import Plan
 from components.component import Component, Facts, plain
 from components.k8s_master import api_proxy, calico, dns, etcd, etcd_clients, external_etcd, kubeadm, node_dns
 from components.k8s_master.pki import Pki

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from blueprint.plan.planner import Plan
+from blueprint.plan.plan import Plan
 
 NGINX_IMAGE = "docker.io/library/nginx:1.30.4-alpine"
 COREDNS_IMAGE = "registry.k8s.io/coredns/coredns:v1.14.6"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from blueprint.plan.planner import ServicePlan
+from blueprint.plan.layout import ServicePlan
 from components.kubernetes_api import core, meta
 from contract import CONTROL_PLANE_TAINT, DEDICATED, HOSTNAME, MASTER_POOL, NAME, POOL, SERVER
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from blueprint.plan.nodes import Node
-from blueprint.plan.planner import Plan
+from blueprint.plan.plan import Plan
 from components.machine import File, Parts, Step
 from files.yaml_writer import literal
 from openstack import data

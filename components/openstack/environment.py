@@ -9,7 +9,7 @@ import pulumi
 import contract
 from blueprint.openstack.projects.process_definition import ProcessDefinition
 from blueprint.plan.layout import ServicePlan
-from blueprint.plan.planner import Plan
+from blueprint.plan.plan import Plan
 from components.component import Component, Facts, plain
 from components.openstack import ingress, network_policies, storage
 from components.openstack.project import Project, ProjectArgs

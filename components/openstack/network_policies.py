@@ -22,7 +22,7 @@ from ipaddress import IPv4Network, collapse_addresses
 
 import contract
 from blueprint.openstack.projects.process_definition import Client, Port, ProcessDefinition
-from blueprint.plan.planner import Plan
+from blueprint.plan.plan import Plan
 from components.kubernetes_api import meta, networking
 from openstack.config.wiring import Wiring, beside_galera
 from openstack.projects import PROJECTS

@@ -25,7 +25,7 @@ from blueprint.openstack.projects.process_definition import (
     Resources,
     Tcp,
 )
-from blueprint.plan.planner import ServicePlan
+from blueprint.plan.layout import ServicePlan
 from blueprint.stackfile.settings import Settings
 from components.kubernetes_api import core, meta
 from components.openstack import affinity, labels, storage

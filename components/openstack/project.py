@@ -11,7 +11,7 @@ import pulumi
 import contract
 from blueprint.openstack.projects.process_definition import ProcessDefinition
 from blueprint.plan.layout import ServicePlan
-from blueprint.plan.planner import Plan
+from blueprint.plan.plan import Plan
 from components.component import Component, Facts, plain
 from components.openstack.jobs import JobArgs, action, job
 from components.openstack.process import Process, ProcessArgs

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from blueprint.openstack.projects.records import records
-from blueprint.plan.planner import Plan
+from blueprint.plan.plan import Plan
 from blueprint.stackfile import further_clusters
 from blueprint.stackfile.cloud_content import Bootstrap
 from blueprint.stackfile.settings import Ingress, PhysicalNetwork, SecretVersion

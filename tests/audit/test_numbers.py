@@ -11,6 +11,7 @@ from audit.numbers import Cell, Number, numbers, table_rows
 from audit.plan import Cells, PlanFile, PlannedService
 from audit.positions import StackFile
 from audit.result import audit
+from blueprint.plan.plan_json import to_json
 from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
 from tests.audit.logs import log_of, written
@@ -143,7 +144,7 @@ def test_the_page_shows_table_and_plan_side_by_side(tmp_path: Path) -> None:
 
 def test_every_service_of_a_plan_has_its_row(tmp_path: Path) -> None:
     """The plan of the example stack, as the planner writes it."""
-    text = plan(load_file(STACKS["prod"])).to_json()
+    text = to_json(plan(load_file(STACKS["prod"])))
     (tmp_path / "plan.json").write_text(text, encoding="utf-8")
     rows = {each.service: each for each in table_rows(PlanFile.read(tmp_path / "plan.json"))}
     assert list(rows) == [each["name"] for each in json.loads(text)["services"]]

@@ -23,7 +23,7 @@ from unittest.mock import Mock
 import pytest
 import yaml
 
-from blueprint.plan.planner import Plan
+from blueprint.plan.plan import Plan
 from blueprint.stackfile.loader import load_file
 from blueprint.stackfile.settings import JumpHost
 from blueprint.stackfile.virt import MachineImage, Virt

@@ -13,7 +13,8 @@ import pulumi
 import pytest
 
 import contract
-from blueprint.plan.planner import Plan, plan
+from blueprint.plan.plan import Plan
+from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
 from blueprint.stackfile.virt import Virt
 from components.cloud import Cloud, CloudArgs

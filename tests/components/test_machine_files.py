@@ -9,7 +9,8 @@ import pytest
 import yaml
 
 from blueprint.plan.nodes import Node
-from blueprint.plan.planner import Plan, plan
+from blueprint.plan.plan import Plan
+from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
 from components import machine_files, virt_host, workers
 from components.k8s_master import etcd, pki

@@ -19,7 +19,8 @@ from typing import Any
 import pytest
 import yaml
 
-from blueprint.plan.planner import Plan, plan
+from blueprint.plan.plan import Plan
+from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
 from components.tree import OWNERS
 from contract import QUORUM_STATE_OUTPUT, VERDICTS_FILE

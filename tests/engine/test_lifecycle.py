@@ -8,6 +8,7 @@ from typing import Any
 
 import yaml
 
+from blueprint.plan.plan_json import to_json
 from tests.engine.conftest import Project, Projects
 
 MACHINES = "**dynamic/quorate:**"
@@ -31,7 +32,7 @@ def test_a_preview_writes_the_plan_and_nothing_else(project: Projects) -> None:
     done = dev.run("preview")
     assert done.code == 0, done.output
     assert dev.files().keys() == {"plan.json"}
-    assert dev.files()["plan.json"] == dev.plan.to_json()
+    assert dev.files()["plan.json"] == to_json(dev.plan)
 
 
 def test_the_second_up_changes_nothing(standing: Projects) -> None:

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from blueprint.plan.planner import Plan, ServicePlan
+from blueprint.plan.layout import ServicePlan
+from blueprint.plan.plan import Plan
 from openstack.projects import PROCESSES
 from tests.engine.conftest import Project, Projects
 

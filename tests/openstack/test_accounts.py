@@ -10,7 +10,8 @@ import pulumi
 import pytest
 
 from blueprint.openstack.secret_names import ACCOUNTS, CACHE_KEYS, FIXED
-from blueprint.plan.planner import Plan, plan
+from blueprint.plan.plan import Plan
+from blueprint.plan.planner import plan
 from components.cloud import Cloud, CloudArgs
 from components.secrets import derive
 from components.target.render import Render

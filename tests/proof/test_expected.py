@@ -110,3 +110,5 @@ def test_the_plan_is_not_read() -> None:
     source = Path(ROOT / "proof" / "expected.py").read_text(encoding="utf-8")
     imported = {line.split()[1] for line in source.splitlines() if line.startswith("from blueprint.plan")}
     assert imported == {"blueprint.plan.quorum_limits"}
+    assert "replicas import" not in source, "it counts instances by itself"
+    assert "import replicas" not in source

@@ -14,7 +14,8 @@ import pytest
 import yaml
 
 from blueprint.plan.nodes import Node
-from blueprint.plan.planner import Plan, plan
+from blueprint.plan.plan import Plan
+from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
 from components import machine_files
 from components.k8s_master import api_proxy, audit, kubeadm, node_loss, pki

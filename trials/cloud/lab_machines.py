@@ -11,7 +11,7 @@ from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 
 from blueprint.plan.nodes import Capacity
-from blueprint.plan.planner import Plan
+from blueprint.plan.plan import Plan
 from console.errors import UserError
 from contract import STORAGE_POOL
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from blueprint.plan.planner import Plan, plan
+from blueprint.plan.plan import Plan
+from blueprint.plan.planner import plan
 from blueprint.problems import InvalidStackError
 from openstack import configuration
 from tests.stacks import ROOT, full_size, parsed

@@ -9,10 +9,11 @@ import pytest
 from blueprint.architecture.loader import NAMES, load_architecture
 from blueprint.architecture.model import Architecture, Row
 from blueprint.openstack.projects.process_definition import Profile, Resources
-from blueprint.plan.companions import AGENTS, COMPANIONS
+from blueprint.plan.companions import COMPANIONS
 from blueprint.plan.planner import plan
 from blueprint.plan.sizing import data_disks, light_problems, load_sizing
 from blueprint.problems import InvalidStackError
+from blueprint.replicas import is_agent
 from tests.stacks import full_size, parsed
 
 SYSTEM = (500, 1024)
@@ -71,7 +72,7 @@ def test_the_seeds_figures_for_monitoring() -> None:
         "opensearch-dashboards",
     }
     for service in ("influxdb-grafana", "elasticsearch-kibana"):
-        pair = [service, *(name for name, beside in COMPANIONS.items() if beside == service and name not in AGENTS)]
+        pair = [service, *(name for name, beside in COMPANIONS.items() if beside == service and not is_agent(name))]
         assert total([sizing[each]["production"] for each in pair]) == (4000, 8192), service
     for service in seeded:
         assert _seed(sizing[service]["lab"]) == "project"

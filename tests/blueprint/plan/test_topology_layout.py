@@ -12,7 +12,8 @@ import pytest
 import yaml
 
 from blueprint.openstack.projects.ccp import CcpService
-from blueprint.plan.planner import Plan, plan
+from blueprint.plan.plan import Plan
+from blueprint.plan.planner import plan
 from blueprint.problems import InvalidStackError
 from blueprint.topology.definitions import catalogue
 from proof.expected import expected_state

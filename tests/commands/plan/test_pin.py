@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from blueprint.patterns import expand, narrow
+from blueprint.plan.plan_json import to_json
 from blueprint.plan.planner import plan
 from blueprint.problems import InvalidStackError
 from blueprint.stackfile.loader import load_file
@@ -27,7 +28,7 @@ def test_only_pools_are_written_and_the_plan_stays(file: Path, tmp_path: Path) -
     copy = Path(shutil.copy(file, tmp_path))
     before, text = plan(load_file(copy)), copy.read_text(encoding="utf-8")
     pin(copy)
-    assert plan(load_file(copy)).to_json() == before.to_json()
+    assert to_json(plan(load_file(copy))) == to_json(before)
     assert all(node.pinned for node in plan(load_file(copy)).nodes)
     mask = str.maketrans("", "", " \n")
     kept = difflib.ndiff(_without_pools(text), _without_pools(copy.read_text(encoding="utf-8")))

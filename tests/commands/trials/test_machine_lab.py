@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from blueprint.plan.planner import Plan, plan
+from blueprint.plan.plan import Plan
+from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
 from commands.trials import drill, lab_stack, machine_lab
 from console.errors import UserError

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from blueprint.plan.planner import Plan, plan
+from blueprint.plan.plan import Plan
+from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
 from components.k8s_master import calico, cluster_objects
 from components.machine import Parts, Step, filled, variables

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 import yaml
 
-from blueprint.plan.planner import Plan, plan
+from blueprint.plan.plan import Plan
+from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
 from components.k8s_master import dns
 from tests.stacks import STACKS

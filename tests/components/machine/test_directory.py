@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from blueprint.plan.nodes import Node
-from blueprint.plan.planner import Plan, plan
+from blueprint.plan.plan import Plan
+from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
 from components import machine_files, workers
 from components.machine import directory

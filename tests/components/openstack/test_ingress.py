@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from blueprint.plan.planner import Plan, plan
+from blueprint.plan.plan import Plan
+from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
 from commands.plan import domain_names as command
 from components.cloud import Cloud, CloudArgs

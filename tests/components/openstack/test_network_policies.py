@@ -11,7 +11,8 @@ from typing import Any, cast
 
 import pytest
 
-from blueprint.plan.planner import Plan, plan
+from blueprint.plan.plan import Plan
+from blueprint.plan.planner import plan
 from blueprint.stackfile import further_clusters
 from blueprint.stackfile.loader import load_file
 from components.openstack import network_policies

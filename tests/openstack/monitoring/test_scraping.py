@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
-from blueprint.plan.planner import Plan, plan
+from blueprint.plan.plan import Plan
+from blueprint.plan.planner import plan
 from blueprint.problems import InvalidStackError
 from blueprint.stackfile.loader import load_file
 from openstack import configuration

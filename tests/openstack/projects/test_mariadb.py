@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from blueprint.plan.planner import Plan, plan
+from blueprint.plan.plan import Plan
+from blueprint.plan.planner import plan
 from blueprint.stackfile import further_clusters
 from commands.live import actions
 from components.previous import quorum_state

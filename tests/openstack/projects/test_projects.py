@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from blueprint.architecture.loader import NAMES, load_architecture
 from blueprint.openstack import options
 from blueprint.openstack.projects.process_definition import Connection, Container, Exec, Http, ProcessDefinition, Tcp
-from blueprint.plan.companions import AGENTS, COMPANIONS
+from blueprint.plan.companions import COMPANIONS
 from blueprint.plan.planner import plan
 from blueprint.plan.sizing import load_sizing
+from blueprint.replicas import is_agent
 from blueprint.stackfile.settings import Images, Override, Settings
 from components.openstack.pod import divide
 from openstack import images, kolla
@@ -98,7 +99,7 @@ def test_clients_reach_the_database_through_proxysql() -> None:
 @pytest.mark.parametrize("companion", COMPANIONS)
 def test_a_companion_keeps_no_data(companion: str) -> None:
     assert PROCESSES[companion].claim is None
-    assert (PROCESSES[companion].kind == "DaemonSet") == (companion in AGENTS)
+    assert (PROCESSES[companion].kind == "DaemonSet") == is_agent(companion)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from blueprint.plan.planner import Plan, plan
+from blueprint.plan.plan import Plan
+from blueprint.plan.planner import plan
 from openstack import configuration
 from openstack.config import formats
 from openstack.config.wiring import DATABASES

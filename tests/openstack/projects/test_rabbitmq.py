@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from blueprint.plan import assignment
-from blueprint.plan.planner import Plan, plan
+from blueprint.plan.plan import Plan
+from blueprint.plan.planner import plan
 from blueprint.stackfile import further_clusters
 from components.previous import quorum_state
 from openstack import configuration

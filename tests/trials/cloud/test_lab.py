@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
-from blueprint.plan.planner import Plan, plan
+from blueprint.plan.plan import Plan
+from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
 from console.errors import UserError
 from console.progress import Reporter

@@ -17,7 +17,8 @@ from pathlib import Path
 import pulumi
 import yaml
 
-from blueprint.plan.planner import Plan, plan
+from blueprint.plan.plan import Plan
+from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
 from components import machine_files
 from components.k8s_master.pki import Pki

@@ -12,7 +12,8 @@ from pathlib import Path
 import yaml
 
 import contract
-from blueprint.plan.planner import Plan, plan
+from blueprint.plan.plan import Plan
+from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
 from commands.engine.temporary_rendering import rendered
 from commands.stack import load

@@ -1,0 +1,61 @@
+"""Refuses services that a stack cannot have, or that its file sets in a way that its architecture does not allow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from blueprint import replicas
+from blueprint.architecture.model import Architecture, Row
+from blueprint.openstack.projects.process_definition import Resources
+from blueprint.plan.companions import COMPANIONS
+from blueprint.plan.layout import ServicePlan
+from blueprint.problems import Problem
+from blueprint.stackfile import further_clusters
+from blueprint.stackfile.settings import Settings
+from text.suggestion import did_you_mean
+
+
+def unknown_services(architecture: Architecture, sizes: Mapping[str, Resources]) -> list[Problem]:
+    """Returns a problem for each row of a user's own architecture whose service Quorate cannot build."""
+    known = sorted(sizes.keys() - COMPANIONS.keys())
+    return [
+        Problem(
+            f"quorate:architecture ({architecture.name}, row '{row.row}')",
+            f"there is no service '{row.service}'{did_you_mean(row.service, known)}; write one of: {', '.join(known)}",
+        )
+        for row in architecture.rows
+        if not row.replaced_by and row.service not in known
+    ]
+
+
+def service_problems(settings: Settings, architecture: Architecture) -> Iterator[Problem]:
+    """Yields a problem for each key of `quorate:services` that is no service, or whose replicas are not a choice."""
+    rows: Mapping[str, Row] = {row.service: row for row in architecture.rows}
+    for name, override in settings.services.items():
+        key = f"quorate:services.{name}"
+        if override.definition:
+            continue  # further_clusters.problems checks it
+        process = further_clusters.process(settings, name)
+        if COMPANIONS.get(process) not in rows and name not in rows:
+            yield Problem(key, _unknown(name, rows))
+        elif name in rows and (successor := rows[name].replaced_by):
+            yield Problem(key, f"is retired; write {successor}, which replaces it")
+        elif override.replicas is not None and (wrong := replicas.refusal(process, rows)):
+            yield Problem(f"{key}.replicas", wrong)
+
+
+def clusters_without_row(settings: Settings, running: Sequence[ServicePlan]) -> Iterator[Problem]:
+    """Yields a problem for each additional cluster in the stack file if the stack has no service of the kind."""
+    there = {process.name for process in running}
+    for name, kind in further_clusters.all_named(settings).items():
+        if name not in there:
+            advice = "add it to the architecture or the topology, or remove this"
+            yield Problem(f"quorate:services.{name}", f"the stack has no {kind.definition}; {advice}")
+
+
+def _unknown(name: str, rows: Mapping[str, Row]) -> str:
+    """Returns the message for a service that is neither a row of the architecture nor a companion."""
+    from blueprint.plan.topology_services import refusal  # noqa: PLC0415 - pydantic's models, where they are needed
+
+    known = sorted({*rows, *(companion for companion, beside in COMPANIONS.items() if beside in rows)})
+    return refusal(name) or f"no such service{did_you_mean(name, known)}; write one of: {', '.join(known)}"
