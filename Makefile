@@ -42,8 +42,8 @@ QUORATE = .venv/bin/quorate
 ACTIVE = . .venv/bin/activate &&
 
 .DEFAULT_GOAL := help
-.PHONY: help setup environment cluster browser up refresh preview audit diff review plan config pin doctor destroy test \
-	e2e prove services machines cloud cloud-status drill cloud-down action snapshot verify domains lint format bench docs clean
+.PHONY: help setup environment cluster browser up refresh preview audit diff review plan config pin doctor destroy test unit \
+	e2e e2e-kills e2e-fuzz e2e-proofs e2e-machines e2e-drills prove services machines cloud cloud-status drill cloud-down action snapshot verify domains lint format bench docs clean
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -96,11 +96,25 @@ test: lint cluster browser ## Check style and types, then run all tests, includi
 	@$(ACTIVE) python -m pytest -m "alone and not heavy"
 	@$(ACTIVE) python -m pytest -n 2 --dist worksteal
 
-e2e: setup ## Run the heavy tests (kills, every drill), fuzz the readers of files, prove all four architectures
+unit: environment ## Run the tests that need neither Pulumi, nor a cluster, nor a browser
+	@$(ACTIVE) python -m pytest -n 2 --dist worksteal -m "not (engine or cluster or services or browser or heavy or alone)"
+
+e2e: e2e-kills e2e-fuzz e2e-proofs e2e-machines e2e-drills ## Run all of what takes too long for every pull request
+
+e2e-kills: setup ## Kill commands, members of quorums and services at random moments
 	@$(ACTIVE) python -m pytest -n 2 --dist worksteal -m "heavy and not alone"
+
+e2e-fuzz: setup ## Fuzz the readers of files
 	@$(ACTIVE) QUORATE_FUZZ_EXAMPLES=1000 python -m pytest -n 2 tests/fuzz
+
+e2e-proofs: setup ## Prove all four architectures
 	@$(QUORATE) prove --arch=all
-	@$(ACTIVE) python -m pytest -m "alone and heavy"
+
+e2e-machines: setup ## Set up and change machines that need the whole host (root, Linux)
+	@$(ACTIVE) python -m pytest -m "alone and heavy" tests/trials/machines
+
+e2e-drills: setup ## Run every drill twice, on a small lab and on the whole cloud (root, Linux, 8 hours)
+	@$(ACTIVE) python -m pytest -m "alone and heavy" tests/trials/cloud
 
 cluster: setup
 	@$(ACTIVE) python -m toolchain.cluster_programs >/dev/null

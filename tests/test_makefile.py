@@ -71,9 +71,18 @@ def test_a_target_runs_its_command(clone: Path, words: list[str], arguments: lis
 
 def test_e2e_runs_the_heavy_tests_and_every_proof(clone: Path) -> None:
     recipe = "\n".join(make(clone, "-n", "e2e"))
-    assert '-m "alone and heavy"' in recipe
+    assert '-m "alone and heavy" tests/trials/machines' in recipe
+    assert '-m "alone and heavy" tests/trials/cloud' in recipe
     assert '-m "heavy and not alone"' in recipe
     assert "prove --arch=all" in recipe
+
+
+def test_e2e_leaves_no_heavy_test_out() -> None:
+    """Tests that need the whole host are in the two folders that the targets name."""
+    texts = {path: path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py")}
+    both = [path for path, text in texts.items() if {"alone", "heavy"} <= set(re.findall(r"pytest\.mark\.(\w+)", text))]
+    marked = {path.parent.relative_to(ROOT).as_posix() for path in both}
+    assert marked == {"tests/trials/machines", "tests/trials/cloud"}
 
 
 def test_a_value_is_passed_on_as_it_is(clone: Path) -> None:
@@ -115,6 +124,11 @@ TARGETS = (
     "doctor",
     "destroy",
     "e2e",
+    "e2e-kills",
+    "e2e-fuzz",
+    "e2e-proofs",
+    "e2e-machines",
+    "e2e-drills",
     "prove",
     "services",
     "machines",
@@ -145,4 +159,14 @@ def test_the_targets_of_the_makefile_are_known_here() -> None:
     """A new target must be tried with hostile values too; those without values are `test` and its parts."""
     text = (ROOT / "Makefile").read_text(encoding="utf-8")
     targets = set(re.findall(r"^([a-z0-9-]+):", text, re.MULTILINE))
-    assert targets - set(TARGETS) == {"help", "environment", "cluster", "test", "lint", "browser", "format", "docs"}
+    assert targets - set(TARGETS) == {
+        "help",
+        "environment",
+        "cluster",
+        "test",
+        "unit",
+        "lint",
+        "browser",
+        "format",
+        "docs",
+    }

@@ -38,14 +38,11 @@ class Program:
     """The Go module whose version is the program's version; empty for a program of this clone."""
     variable: str = ""
     """The Go variable that the build sets to the version; empty for none."""
-    version_argument: str = "--version"
-    """The argument with which the program prints its version."""
 
 
 def _kubernetes(name: str, module: str = "kubernetes") -> Program:
     variable = "k8s.io/component-base/version.gitVersion"
-    argument = "version" if name in ("kubeadm", "kubectl") else "--version"
-    return Program(name, module, f"k8s.io/kubernetes/cmd/{name}", "k8s.io/kubernetes", variable, argument)
+    return Program(name, module, f"k8s.io/kubernetes/cmd/{name}", "k8s.io/kubernetes", variable)
 
 
 def _own(name: str) -> Program:
@@ -82,9 +79,7 @@ NODE = Bundle(
     (
         *(_kubernetes(name, "node") for name in ("kubelet", "kube-proxy", "kubectl")),
         *(
-            Program(
-                name, "etcd", f"go.etcd.io/etcd/{name}/v3", f"go.etcd.io/etcd/{name}/v3", version_argument="version"
-            )
+            Program(name, "etcd", f"go.etcd.io/etcd/{name}/v3", f"go.etcd.io/etcd/{name}/v3")
             for name in ("etcdctl", "etcdutl")
         ),
         _own("coredns"),
@@ -101,8 +96,6 @@ def ensure(reporter: Reporter, bundle: Bundle = CONTROL_PLANE) -> Path:
     with alone(cache / bundle.name, reporter):
         go = ensure_go(cache, GO_LOCK, VENV, _needed_go(bundle), reporter)
         home = cache / f"{bundle.name}-{digest(go, bundle)}"
-        if not checksums.exist(home):
-            _record_earlier_build(home, bundle)
         if not checksums.exist(home):
             reporter.say(f"Building {bundle.what}.")
             _build_all(home, bundle, {program.name for program in bundle.programs}, go, reporter)
@@ -149,16 +142,6 @@ def _needed_go(bundle: Bundle) -> tuple[int, ...]:
 def _flags(program: Program) -> list[str]:
     version = f" -X {program.variable}={pinned(program)}" if program.variable else ""
     return ["-trimpath", "-buildvcs=false", f"-ldflags=-s -w{version}"]
-
-
-def _record_earlier_build(home: Path, bundle: Bundle) -> None:
-    """Writes checksums for programs that an earlier version of Quorate built without checksums, if all programs run."""
-    try:
-        for program in bundle.programs:
-            run([home / program.name, program.version_argument], timeout=120)
-    except ProgramError:
-        return
-    checksums.write(home, [home / program.name for program in bundle.programs])
 
 
 def _build_all(home: Path, bundle: Bundle, missing: set[str], go: Go, reporter: Reporter) -> None:

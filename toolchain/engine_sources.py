@@ -175,8 +175,6 @@ def from_modules(wanted: Wanted, reporter: Reporter) -> Engine:
     go = go_build.ensure_go(wanted.cache, wanted.modules / "go.lock", wanted.venv, sources.needed_go, reporter)
     home = wanted.cache / f"engine-{sources.digest(go)}"
     engine = Engine("build", sources.pulumi, str(home / "bin"), str(home / "home"))
-    if not checksums.exist(home):
-        _record_earlier_build(home)
 
     def build(partial: Path) -> list[Path]:
         reporter.say("Building Pulumi, once for all clones: about 10 minutes on two cores, less with a warm cache.")
@@ -202,21 +200,6 @@ def _keep(engine: Engine, doing: str, make: Callable[[Path], list[Path]], report
 def _programs(home: Path, *places: str) -> list[Path]:
     """Returns the programs and scripts of an engine: the files in directories that match the patterns."""
     return sorted(path for place in places for path in home.glob(f"{place}/*") if path.is_file())
-
-
-def _record_earlier_build(home: Path) -> None:
-    """Writes checksums for an engine that an earlier version of Quorate built without them, if its programs run."""
-    programs = _programs(home, "bin", PROVIDER)
-    providers = list(home.glob(f"{PROVIDER}/pulumi-resource-kubernetes"))
-    if not providers or not all(file.stat().st_size for file in programs):
-        return
-    environment = {**_plain(), "PULUMI_HOME": str(home / "home")}
-    try:
-        for command in ([home / "bin" / "pulumi", "version"], *([provider, "-h"] for provider in providers)):
-            run(command, environment=environment, timeout=120)
-    except ProgramError:
-        return
-    checksums.write(home, programs)
 
 
 def _add_plugin(pulumi: Path, name: str, version: str, sums: Path, reporter: Reporter) -> None:

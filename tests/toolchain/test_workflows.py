@@ -20,6 +20,12 @@ from toolchain.go_build import Go
 
 FILES = sorted(workflows.WORKFLOWS.glob("*.yml"))
 PINNED = re.compile(r"uses: [\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+(\.\d+){2}$")
+WRITES = {
+    "comment": {"pull-requests"},
+    "code-scanning": {"security-events"},
+    "publish": {"contents", "id-token", "attestations"},
+}
+"""Rights to write, by job."""
 
 
 @pytest.fixture(scope="module")
@@ -76,8 +82,8 @@ def test_no_right_is_given_that_no_job_asks_for(file: Path) -> None:
     assert "secrets." not in file.read_text(encoding="utf-8")
     for name, job in document["jobs"].items():
         writes = {right for right, level in job["permissions"].items() if level == "write"}
-        assert writes == {"comment": {"pull-requests"}, "code-scanning": {"security-events"}}.get(name, set())
-        # Whoever may write runs nothing of the pull request.
+        assert writes == WRITES.get(name, set())
+        # Whoever may write runs nothing of the pull request, or of the tag.
         assert not (writes and any("run" in step or "checkout" in step.get("uses", "") for step in job["steps"]))
 
 
