@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePath
 
+from blueprint.hypervisor_types import HypervisorType
 from blueprint.plan.nodes import Node
-from blueprint.stackfile.servers import Hypervisor
 from doctor import virtual_machine_checks
 from doctor.checks import MachineFinding, Problems
 from doctor.login import Reading
@@ -15,9 +16,6 @@ NETWORK = "network"
 IDENTITY = "identity"
 VIRT_HOST = "virt host"
 """Names of the checks."""
-
-_LIBVIRT: Mapping[Hypervisor, str] = {"kvm": "qemu:///system", "qemu": "qemu:///system", "lxc": "lxc:///system"}
-"""Connection of libvirt by hypervisor."""
 
 
 def network(nodes: Sequence[Node], readings: Mapping[str, Reading]) -> Iterator[MachineFinding]:
@@ -63,12 +61,12 @@ def virt_hosts(
     machines = {node.name: node.machine for node in nodes}
     for name, machine in machines.items():
         if name in readings and machine.vms:
-            facts = readings[name].facts
-            for problem, remedy in _hypervisor(machine.hypervisor or "kvm", facts.all("libvirt"), facts.all("program")):
+            facts, hypervisor = readings[name].facts, machine.hypervisor_type
+            for problem, remedy in _hypervisor(hypervisor, facts.all("libvirt"), facts.all("program")):
                 yield MachineFinding(VIRT_HOST, name, problem, remedy)
-            if machine.hypervisor == "kvm" and not facts.one("kvm"):
+            if hypervisor.device and not facts.one(PurePath(hypervisor.device).name):
                 remedy = "enable virtualization in its firmware, or write hypervisor: container"
-                yield MachineFinding(VIRT_HOST, name, "it has no /dev/kvm", remedy)
+                yield MachineFinding(VIRT_HOST, name, f"it has no {hypervisor.device}", remedy)
             missing = [machines[vm] for vm in machine.vms if vm not in facts.all("domain") and vm not in readings]
             # Huge pages do not count as available memory.
             ordinary = [each for each in missing if not virtual_machine_checks.uses_huge_pages(each)]
@@ -83,9 +81,12 @@ def virt_hosts(
                 yield MachineFinding(VIRT_HOST, name, problem, remedy)
 
 
-def _hypervisor(hypervisor: Hypervisor, connections: Sequence[str], found: Sequence[str]) -> Problems:
-    if hypervisor == "container":
+def _hypervisor(hypervisor: HypervisorType, connections: Sequence[str], found: Sequence[str]) -> Problems:
+    if not hypervisor.has_domain:
         if "systemd-nspawn" not in found:
             yield "systemd-nspawn is missing", "install systemd-container"
-    elif (uri := _LIBVIRT[hypervisor]) not in connections:
-        yield f"libvirt does not answer at {uri}", "install and start libvirtd, with the driver of the hypervisor"
+    elif hypervisor.connection not in connections:
+        yield (
+            f"libvirt does not answer at {hypervisor.connection}",
+            "install and start libvirtd, with the driver of the hypervisor",
+        )

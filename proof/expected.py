@@ -166,7 +166,7 @@ def _of_architecture(rows: Iterable[Row], settings: Settings, inventory: Iterabl
 
 def _is_small_lab(settings: Settings, architecture: Architecture, inventory: Iterable[Machine]) -> bool:
     """Whether the stack is a lab with fewer machines than dedicated nodes, or with several roles on a machine."""
-    if settings.profile != "lab":
+    if not settings.is_lab:
         return False
     roles = [role for machine in inventory for role in machine.roles]
     for_monitoring = sum(row.dedicated_nodes for row in architecture.rows if row.monitoring)

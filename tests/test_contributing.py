@@ -10,7 +10,7 @@ TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 FILES = {
     "service": 4,
     "rule": 5,
-    "hypervisor": 6,
+    "hypervisor": 4,
     "architecture": 5,
     "target": 4,
     "operation": 1,

@@ -31,7 +31,7 @@ def is_small(settings: Settings, inventory: Sequence[Machine], architecture: Arc
 
     It has fewer controllers than the architecture dedicates, or a machine with several roles.
     """
-    if settings.profile != "lab":
+    if not settings.is_lab:
         return False
     few = _for_services(inventory, architecture) < architecture.dedicated_total
     return few or any(is_mixed(machine.roles) for machine in inventory)

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 
 from blueprint import domain_template
+from blueprint.hypervisor_types import SYSTEM_CONTAINERS, VIRTUAL_MACHINES
 from blueprint.openstack import options
 from blueprint.problems import Problem
 from blueprint.releases import DISTRO_VERSIONS, KUBERNETES_MINORS
@@ -72,8 +73,8 @@ def _virt(settings: Settings) -> Iterator[Problem]:
     else:
         hypervisors = {server.hypervisor for server in settings.servers if server.vms}
         images = (
-            ("image", settings.virt.image, virt.OWN_KERNEL),
-            ("rootFilesystem", settings.virt.root_filesystem, virt.SHARED_KERNEL),
+            ("image", settings.virt.image, VIRTUAL_MACHINES),
+            ("rootFilesystem", settings.virt.root_filesystem, SYSTEM_CONTAINERS),
         )
         for name, image, fitting in images:
             if image and hypervisors.isdisjoint(fitting):

@@ -10,10 +10,11 @@ from collections import Counter
 from collections.abc import Iterator
 
 from blueprint import domain_template
+from blueprint.hypervisor_types import HYPERVISOR_TYPES, VIRTUAL_MACHINES
 from blueprint.problems import Problem
 from blueprint.stackfile.servers import Server, VirtualMachine
 from blueprint.stackfile.settings import Settings
-from blueprint.stackfile.virt import OWN_KERNEL, Numa
+from blueprint.stackfile.virt import Numa
 from text.suggestion import closest
 
 _KEYS = {"hugePages": "huge_pages", "numa": "numa", "bridges": "bridges", "template": "template"}
@@ -38,14 +39,15 @@ def problems(vm: VirtualMachine, server: Server, key: str, settings: Settings) -
 
 def _refused(vm: VirtualMachine, server: Server, key: str, settings: Settings) -> Iterator[Problem]:
     """Yields a problem for each key that has no effect on this machine."""
+    hypervisor = HYPERVISOR_TYPES[server.hypervisor]
     for name, field in _KEYS.items():
         if not getattr(vm, field):
             continue
         if settings.has_existing_machines:
             advice = "with machines: existing, remove it"
             yield Problem(f"{key}.{name}", f"defines a machine that Quorate makes; {advice}")
-        elif server.hypervisor not in ((*OWN_KERNEL, "lxc") if name == "template" else OWN_KERNEL):
-            advice = f"remove it, or write hypervisor: {' or '.join(OWN_KERNEL)}"
+        elif not (hypervisor.has_own_kernel or (name == "template" and hypervisor.has_domain)):
+            advice = f"remove it, or write hypervisor: {' or '.join(VIRTUAL_MACHINES)}"
             yield Problem(f"{key}.{name}", f"has no effect with hypervisor {server.hypervisor}; {advice}")
 
 

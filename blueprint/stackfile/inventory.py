@@ -16,10 +16,11 @@ from dataclasses import dataclass, field
 from ipaddress import AddressValueError, IPv4Address
 from socket import inet_aton
 
+from blueprint.hypervisor_types import HYPERVISOR_TYPES, HypervisorName, HypervisorType
 from blueprint.patterns import check_name, expand, expand_numbered
 from blueprint.problems import Problem
 from blueprint.stackfile import addresses, server_checks
-from blueprint.stackfile.servers import Disk, Hypervisor, Server, VirtualMachine
+from blueprint.stackfile.servers import Disk, Server, VirtualMachine
 from blueprint.stackfile.settings import Settings
 from blueprint.stackfile.ssh import HOST_KEY_ADVICE, host_keys
 from text.quoting import first_of
@@ -51,8 +52,8 @@ class Machine:
     memory: int
     """Memory in GiB."""
     rack: str | None
-    hypervisor: Hypervisor | None = None
-    """The hypervisor of a virt host, or of the virtual machine."""
+    hypervisor: HypervisorName | None = None
+    """The name of the hypervisor of a virt host, or of the virtual machine; None for other machines."""
     vm: VirtualMachine | None = None
     disks: tuple[Disk, ...] = ()
     vms: tuple[str, ...] = field(default=())
@@ -66,6 +67,13 @@ class Machine:
     def virtual(self) -> bool:
         """Whether the machine is a virtual machine."""
         return self.vm is not None
+
+    @property
+    def hypervisor_type(self) -> HypervisorType:
+        """The hypervisor of a virt host, or of the virtual machine. Raises ValueError for other machines."""
+        if self.hypervisor is None:
+            raise ValueError(f"{self.name} is neither a virt host nor a virtual machine")
+        return HYPERVISOR_TYPES[self.hypervisor]
 
 
 def machines(settings: Settings) -> tuple[Machine, ...]:
@@ -107,7 +115,7 @@ def problems(settings: Settings) -> list[Problem]:
 
 def is_made(machine: Machine, settings: Settings) -> bool:
     """Whether Quorate makes the machine on its virt host in the target live, with a host key that it derives."""
-    return machine.virtual and settings.virt is not None and settings.virt.image_for(machine.hypervisor) is not None
+    return machine.virtual and settings.virt is not None and bool(settings.virt.image_for(machine.hypervisor_type))
 
 
 def _count(settings: Settings) -> int:

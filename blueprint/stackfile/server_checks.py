@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from blueprint.domain_template import memory_of
+from blueprint.hypervisor_types import HYPERVISOR_TYPES
 from blueprint.problems import Problem
 from blueprint.stackfile import domain_options
 from blueprint.stackfile.servers import Server, VirtualMachine
 from blueprint.stackfile.settings import Settings
-from blueprint.stackfile.virt import OWN_KERNEL
 from contract import ETCD_ROLE
 
 HOST_RESERVE = 4
@@ -29,11 +29,11 @@ def problems(server: Server, key: str, settings: Settings) -> Iterator[Problem]:
         yield Problem(f"{key}.pool", "the topology gives the pools; remove pool")
     yield from _role_problems(server.roles, f"{key}.roles", settings)
     virt = "virt" in server.roles
-    if virt and server.hypervisor == "qemu" and not settings.is_lab:
+    if virt and HYPERVISOR_TYPES[server.hypervisor].is_emulated and not settings.is_lab:
         yield Problem(
             f"{key}.hypervisor",
-            "qemu emulates every instruction, so that members of a quorum answer too late; write kvm, or "
-            "quorate:profile: lab",
+            f"{server.hypervisor} emulates every instruction, so that members of a quorum answer too late; write kvm, "
+            "or quorate:profile: lab",
         )
     if server.vms and not virt:
         yield Problem(f"{key}.vms", "virtual machines need a server of role virt; add 'virt' to its roles")
@@ -81,7 +81,7 @@ def _role_problems(roles: Sequence[str], key: str, settings: Settings) -> Iterat
 
 
 def _vm_problems(vm: VirtualMachine, server: Server, key: str, settings: Settings) -> Iterator[Problem]:
-    if vm.host_key and settings.virt and settings.virt.image_for(server.hypervisor):
+    if vm.host_key and settings.virt and settings.virt.image_for(HYPERVISOR_TYPES[server.hypervisor]):
         yield Problem(f"{key}.hostKey", "Quorate makes this machine, and its host key from the root secret; remove it")
     if "virt" in vm.roles:
         yield Problem(f"{key}.roles", "a virtual machine cannot be a virt host itself; write the role of its node")
@@ -110,7 +110,7 @@ def _sum_problems(server: Server, key: str) -> Iterator[Problem]:
             f"remove {total - most} GiB or write a larger server",
         )
     extra = sum(memory_of(vm.ram) - vm.ram * 1024 for vm in server.vms) / 1024
-    if server.hypervisor in OWN_KERNEL and total <= most and total + extra > server.memory - LEFT:
+    if HYPERVISOR_TYPES[server.hypervisor].has_own_kernel and total <= most and total + extra > server.memory - LEFT:
         yield Problem(
             f"{key}.vms",
             f"take {total} GiB and their kernels {extra:.1f} more, of the server's {server.memory}; leave {LEFT} for "

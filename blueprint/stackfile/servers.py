@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema
 
+from blueprint.hypervisor_types import HypervisorName
 from blueprint.stackfile.values import (
     Address,
     Cores,
@@ -23,7 +24,6 @@ from blueprint.stackfile.values import (
 from blueprint.stackfile.virt import Numa
 
 Role = Literal["master", "etcd", "controller", "compute", "storage", "monitoring", "virt"]
-Hypervisor = Literal["kvm", "qemu", "lxc", "container"]
 
 
 def _as_mapping(value: object) -> object:
@@ -125,7 +125,9 @@ class Server(Strict):
     rack: Annotated[
         Racks | None, Field(description="a pattern such as r[1-3] assigns its racks in turn, by number")
     ] = None
-    hypervisor: Annotated[Hypervisor, Field(description="the hypervisor of the virtual machines (source 002)")] = "kvm"
+    hypervisor: Annotated[HypervisorName, Field(description="the hypervisor of the virtual machines (source 002)")] = (
+        "kvm"
+    )
     vms: Annotated[
         tuple[VirtualMachine, ...],
         Field(

@@ -16,14 +16,12 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
+from blueprint.hypervisor_types import SYSTEM_CONTAINERS, VIRTUAL_MACHINES, HypervisorType
 from blueprint.problems import Problem
 from blueprint.stackfile.values import Address, Network, Strict
 
-OWN_KERNEL = ("kvm", "qemu")
-"""Hypervisors of virtual machines, whose disks start from a disk image."""
-SHARED_KERNEL = ("lxc", "container")
-"""Hypervisors of system containers, which share their host's kernel and start from a root file system."""
 KEY = "quorate:virt"
+_OWN_KERNEL, _SHARED_KERNEL = " and ".join(VIRTUAL_MACHINES), " and ".join(SYSTEM_CONTAINERS)
 
 CPUS = r"^[0-9]{1,4}(-[0-9]{1,4})?(,[0-9]{1,4}(-[0-9]{1,4})?){0,99}$"
 """Matches numbers and ranges of CPUs, as libvirt's attribute `cpuset` has them."""
@@ -66,11 +64,11 @@ class Virt(Strict):
 
     image: Annotated[
         MachineImage | None,
-        Field(description="disk image with cloud-init in the format qcow2, for hypervisor kvm and qemu"),
+        Field(description=f"disk image with cloud-init in the format qcow2, for hypervisor {_OWN_KERNEL}"),
     ] = None
     root_filesystem: Annotated[
         MachineImage | None,
-        Field(description="tar archive of a root file system with cloud-init, for hypervisor lxc and container"),
+        Field(description=f"tar archive of a root file system with cloud-init, for hypervisor {_SHARED_KERNEL}"),
     ] = None
     authorized_keys: Annotated[
         tuple[str, ...], Field(min_length=1, description="public SSH keys that may log in as the user of quorate:ssh")
@@ -78,9 +76,9 @@ class Virt(Strict):
     gateway: Annotated[Address | None, Field(description="default gateway of the virtual machines")] = None
     nameservers: Annotated[tuple[Address, ...], Field(description="DNS servers of the virtual machines")] = ()
 
-    def image_for(self, hypervisor: str | None) -> MachineImage | None:
+    def image_for(self, hypervisor: HypervisorType) -> MachineImage | None:
         """Returns what machines of a hypervisor start from; None if Quorate does not make them."""
-        return self.root_filesystem if hypervisor in SHARED_KERNEL else self.image
+        return self.image if hypervisor.has_own_kernel else self.root_filesystem
 
 
 def problems(virt: Virt, management: Network | None, *, reads_images: bool) -> Iterator[Problem]:
@@ -98,7 +96,7 @@ def problems(virt: Virt, management: Network | None, *, reads_images: bool) -> I
         if len(key.split()) < 2 or "PRIVATE KEY" in key or "\n" in key.strip() or not key.split()[0].startswith(_KINDS):
             yield Problem(f"{KEY}.authorizedKeys[{number}]", "is not a public SSH key; write a line of `ssh-add -L`")
     if virt.image is None and virt.root_filesystem is None:
-        advice = "write image for hypervisor kvm and qemu, or rootFilesystem for lxc and container"
+        advice = f"write image for hypervisor {_OWN_KERNEL}, or rootFilesystem for {_SHARED_KERNEL}"
         yield Problem(KEY, f"has nothing that machines start from; {advice}")
     if reads_images and virt.image:
         yield from _image(virt.image, f"{KEY}.image", _QCOW2)

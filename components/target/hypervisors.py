@@ -10,7 +10,6 @@ import pulumi
 from blueprint.plan.nodes import Node
 from blueprint.stackfile.inventory import Machine, is_made
 from blueprint.stackfile.settings import Settings
-from blueprint.stackfile.virt import SHARED_KERNEL
 from components.target import GuestMachine, directory, ssh_client
 from components.target.libvirt_machines import LibvirtMachines
 from components.target.system_containers import SystemContainers
@@ -48,7 +47,7 @@ class Hypervisors:
         its hypervisor.
         """
         host = self._hosts[vm.node.server]
-        maker = self._containers if host.hypervisor in SHARED_KERNEL else self._libvirt
+        maker = self._libvirt if host.hypervisor_type.has_own_kernel else self._containers
         if maker is None:
             raise ValueError(f"no image for hypervisor {host.hypervisor}")
         return maker.machine(name, host, vm, after, opts)

@@ -25,7 +25,6 @@ from components.target.ssh_connection import as_root, connection
 from components.target.virt_access import VirtAccess, merged
 from components.virt_host import DOMAIN
 
-SYSTEM = "qemu:///system"
 POOL = "quorate"
 """The storage pool. The default template of a domain has this name too."""
 GIB = 1024**3
@@ -121,7 +120,7 @@ class LibvirtMachines:
             xml=libvirt.DomainXmlArgs(xslt=stylesheet(vm.definition[DOMAIN])),
         )
         late = merged(opts, depends_on=[domain, *after], protect=False)
-        return [self._access.definition(name, host, vm, SYSTEM, late)]
+        return [self._access.definition(name, host, vm, late)]
 
     def _host(self, host: Machine, opts: pulumi.ResourceOptions) -> tuple[libvirt.Provider, libvirt.Volume]:
         """Returns the provider of a virt host, and the base image there."""
@@ -134,7 +133,7 @@ class LibvirtMachines:
             f"{host.name}-storage",
             merged(opts, protect=False),
             connection=connection(host.address, host.host_key, self._ssh),
-            create=" ".join(as_root(self._ssh, "sh", "-s", host.name, host.hypervisor or "kvm", POOL)),
+            create=" ".join(as_root(self._ssh, "sh", "-s", host.name, str(host.hypervisor), POOL)),
             stdin=_SCRIPT.read_text(encoding="utf-8"),
             logging=remote.Logging.STDERR,
             add_previous_output_in_env=False,

@@ -24,7 +24,6 @@ from components.target.ssh_connection import as_root, connection
 from components.target.virt_access import VirtAccess, merged
 from components.virt_host import DOMAIN
 
-SYSTEM = "lxc:///system"
 _SCRIPT = Path(__file__).with_name("system_container.sh")
 _IMAGES = "quorate/images"
 """Directory of images on a virt host, below the home directory of the user who logs in."""
@@ -72,7 +71,7 @@ class SystemContainers:
         if not is_domain:
             return [*after, command]
         late = merged(opts, depends_on=[command, *after], protect=False)
-        return [self._access.definition(name, host, vm, SYSTEM, late)]
+        return [self._access.definition(name, host, vm, late)]
 
     def _copy(self, host: Machine, opts: pulumi.ResourceOptions) -> pulumi.Resource:
         """Checks a virt host and copies the image to it, once for all its machines. Returns the copy."""

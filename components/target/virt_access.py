@@ -48,7 +48,7 @@ class VirtAccess:
     def cloud_init(self, vm: GuestMachine) -> dict[str, str | pulumi.Output[str]]:
         """Returns the files that cloud-init reads at a machine's first boot, by name. `user-data` is a secret."""
         node = vm.node
-        interface = Interface.of(node.machine.hypervisor, vm.definition.get(DOMAIN, ""))
+        interface = Interface.of(node.machine.hypervisor_type, vm.definition.get(DOMAIN, ""))
         guest = Guest(node.name, node.address, interface, self.ssh.user)
         pair = pulumi.Output.all(self.keys.private(guest.name), self.keys.public(guest.name))
         return {
@@ -57,16 +57,15 @@ class VirtAccess:
             "network-config": network_config(guest, self.virt, self.management),
         }
 
-    def definition(
-        self, name: str, host: Machine, vm: GuestMachine, uri: str, opts: pulumi.ResourceOptions
-    ) -> DomainDefinition:
-        """Creates the resource that applies later changes of a domain. `uri`: libvirt's on the virt host."""
+    def definition(self, name: str, host: Machine, vm: GuestMachine, opts: pulumi.ResourceOptions) -> DomainDefinition:
+        """Creates the resource that applies later changes of a domain."""
+        libvirt = host.hypervisor_type.connection or ""
         return DomainDefinition(
             f"{name}-definition",
             {
                 "name": vm.node.name,
                 "definition": vm.definition[DOMAIN],
-                "virsh": [*self._login(host.address), *as_root(self.ssh, "virsh", "-c", uri)],
+                "virsh": [*self._login(host.address), *as_root(self.ssh, "virsh", "-c", libvirt)],
                 "asked": self._login(vm.restart.asks.address),
                 "may_stop": self._shell(vm.restart.may_stop),
                 "is_back": self._shell(vm.restart.is_back),

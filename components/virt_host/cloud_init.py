@@ -10,11 +10,9 @@ import re
 from dataclasses import dataclass
 from ipaddress import IPv4Network
 
+from blueprint.hypervisor_types import HypervisorType
 from blueprint.stackfile.virt import Virt
 
-_NAMES = {"lxc": "eth0", "container": "host0"}
-"""The first network interface of a system container, as libvirt and systemd-nspawn name it. It is a virtual one without
-a permanent MAC address, by which netplan would look for it. In virtual machines, the name depends on the device."""
 _MAC = re.compile(r"<mac address=['\"]([0-9a-fA-F:]{17})['\"]")
 
 
@@ -26,10 +24,10 @@ class Interface:
     name: str | None = None
 
     @classmethod
-    def of(cls, hypervisor: str | None, domain: str) -> Interface:
+    def of(cls, hypervisor: HypervisorType, domain: str) -> Interface:
         """Returns the interface of a machine. `domain`: its libvirt domain, whose first MAC address counts, or ""."""
-        if name := _NAMES.get(hypervisor or ""):
-            return cls(name=name)
+        if hypervisor.interface:
+            return cls(name=hypervisor.interface)
         found = _MAC.search(domain)
         return cls(mac=found[1]) if found else cls()
 

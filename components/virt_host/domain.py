@@ -1,9 +1,8 @@
 """The files that define a virtual machine, from a template: a libvirt domain or a system container.
 
 Fuel's rules apply (source 000, Data model impact): the operator may provide a template of the libvirt domain, and
-further values for it. A value that the template does not use is ignored; a missing value is left empty. The hypervisors
-are those of source 002: kvm, qemu and lxc use a libvirt domain; container is a systemd-nspawn container with a full
-init. With qemu, the host's processor is emulated.
+further values for it. A value that the template does not use is ignored; a missing value is left empty. The templates
+of each hypervisor are in blueprint/hypervisor_types.py.
 """
 
 from __future__ import annotations
@@ -23,13 +22,8 @@ from files import text_file
 
 FOLDER = Path(__file__).parent
 
-DOMAINS = {"kvm": "domain.xml", "qemu": "domain.xml", "lxc": "domain-lxc.xml"}
 DOMAIN = "domain.xml"
 """Name of the file with the libvirt domain, which has the values in place of the placeholders."""
-CONTAINER = ("container.nspawn", "service.conf")
-
-CPU_MODES = {"kvm": "host-passthrough", "qemu": "maximum"}
-"""The CPU model by hypervisor: the host's own, and for emulation all that QEMU emulates."""
 _NO_VALUES = {"values", "roles", "name", "huge_pages", "numa", "bridges", "template"}
 """Fields of a virtual machine that are no values of its template. Elements of the domain stand for options."""
 _UUIDS = UUID("4f0a6f4e-54a1-4a43-9f0c-6f5d1f9f6a70")
@@ -47,10 +41,11 @@ def files(node: Node, template: str | None) -> dict[str, str]:
     if node.machine.vm is None:
         return {}
     given = values(node)
-    if node.machine.hypervisor == "container":
-        return {name: fill(_own(name), given, str) for name in CONTAINER}
+    hypervisor = node.machine.hypervisor_type
+    if not hypervisor.has_domain:
+        return {name: fill(_own(name), given, str) for name in hypervisor.definition}
     chosen = node.machine.vm.template or template
-    text = text_file.read(Path(chosen)) if chosen else _own(DOMAINS[node.machine.hypervisor or "kvm"])
+    text = text_file.read(Path(chosen)) if chosen else _own(*hypervisor.definition)
     return {DOMAIN: fill(text, given, xml)}
 
 
@@ -63,14 +58,13 @@ def values(node: Node) -> Values:
     if node.machine.vm is None:
         raise ValueError(f"{node.name} is not a virtual machine")
     said = node.machine.vm.model_dump(mode="json", exclude=_NO_VALUES)
-    hypervisor = node.machine.hypervisor or "kvm"
     known = {
         "name": node.name,
         "server": node.server,
         "address": node.address,
-        "type": hypervisor,
+        "type": str(node.machine.hypervisor),
         "memory": memory_of(node.machine.vm.ram),
-        "cpuMode": CPU_MODES.get(hypervisor, ""),
+        "cpuMode": node.machine.hypervisor_type.cpu_mode,
         # The same in every run, so that an interrupted `up` finds the domain and its lease again.
         "uuid": str(uuid5(_UUIDS, f"{node.server}/{node.name}/{node.address}")),
         "mac": domain_elements.mac(node),

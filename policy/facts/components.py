@@ -47,9 +47,9 @@ class CloudFacts(ComponentFacts):
         return self._facts.at("computes").number(0)
 
     @property
-    def target(self) -> str:
-        """The stack's target: "render" (write manifests to files) or "live" (apply them to a cluster)."""
-        return self._facts.at("target").text()
+    def is_live(self) -> bool:
+        """Whether the stack's target applies objects to a running cluster, and does not only write them to files."""
+        return self._facts.at("target").text() == "live"
 
     @property
     def features(self) -> tuple[str, ...]:

@@ -49,7 +49,7 @@ def no_floating_tag(_facts: Facts, each: Pods) -> Iterator[RuleProblem]:
 
 def _rendered(facts: Facts) -> bool:
     """Whether the stack only renders its objects as files. A stack without a Cloud component counts as live."""
-    return any(cloud.target != "live" for cloud in facts.clouds)
+    return any(not cloud.is_live for cloud in facts.clouds)
 
 
 def _evaluated(facts: Facts, each: Pods) -> bool:

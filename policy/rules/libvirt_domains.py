@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from xml.etree import ElementTree
 
+from blueprint.hypervisor_types import EMULATED, HYPERVISOR_TYPES
 from policy.facts.components import VirtHostFacts
 from policy.facts.kubernetes.node import MACHINE_TYPES
 from policy.facts.machines.libvirt import LibvirtDomain
@@ -17,9 +18,9 @@ from policy.findings import Severity
 from policy.rule import RuleProblem, RuleSource, rule
 from policy.wording import join_names
 
-HYPERVISORS = ("kvm", "lxc", "container")
-EMULATED = "qemu"
-"""The hypervisor that only a lab may use: its virtual machines need no support by the processor."""
+_FOR_ALL = tuple(name for name in HYPERVISOR_TYPES if name not in EMULATED)
+"""Hypervisors that a production stack may use."""
+_KNOWN = f"{', '.join(_FOR_ALL[:-1])} or {_FOR_ALL[-1]}"
 KERNEL_SHARE, KERNEL_GIB = 32, 0.5
 """How much more memory than declared a domain may have, for the guest's kernel: one byte of 32, and half a GiB."""
 LEAST_VOTERS = 3
@@ -55,7 +56,7 @@ def _may_vote(facts: Facts, carrier: VirtHostFacts | LibvirtDomain) -> bool:
 
 @rule(
     id="hypervisor-known",
-    title="Virtual machines run under kvm, lxc or container; in a lab also under qemu",
+    title=f"Virtual machines run under {_KNOWN}; in a lab also under {' or '.join(EMULATED)}",
     severity=Severity.HIGH,
     rationale="The source documents support kvm, lxc and containers with a full init. Plain qemu emulates every "
     "instruction, so that a quorum member in its virtual machines answers too late.",
@@ -66,14 +67,14 @@ def _may_vote(facts: Facts, carrier: VirtHostFacts | LibvirtDomain) -> bool:
     remediation="Set hypervisor: kvm (or lxc, container) on the server, or type='kvm' in the libvirt domain.",
     subjects=_carriers,
     not_applicable_reason="the stack has neither a virt host nor a libvirt domain",
-    parameters={"hypervisors": ", ".join(HYPERVISORS), "in a lab": EMULATED},
+    parameters={"hypervisors": ", ".join(_FOR_ALL), "in a lab": ", ".join(EMULATED)},
     since="0.2.0",
 )
 def hypervisor_known(facts: Facts, carrier: VirtHostFacts | LibvirtDomain) -> Iterator[RuleProblem]:
     """Checks the host's hypervisor, and that the libvirt domains of its guests have the same type."""
-    emulated = facts.profile != PRODUCTION and carrier.hypervisor == EMULATED
-    if carrier.hypervisor not in HYPERVISORS and not emulated:
-        yield RuleProblem(f"hypervisor is {carrier.hypervisor or 'not set'}", "kvm, lxc or container")
+    emulated = facts.profile != PRODUCTION and carrier.hypervisor in EMULATED
+    if carrier.hypervisor not in _FOR_ALL and not emulated:
+        yield RuleProblem(f"hypervisor is {carrier.hypervisor or 'not set'}", _KNOWN)
     if isinstance(carrier, VirtHostFacts):
         for machine in _guests(facts, carrier):
             own = _root(machine)

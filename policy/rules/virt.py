@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from blueprint.hypervisor_types import SYSTEM_CONTAINERS, VIRTUAL_MACHINES
 from policy.facts.components import CloudFacts, VirtHostFacts
 from policy.facts.kubernetes.node import MACHINE_TYPES
 from policy.facts.machines.machine import MachineFacts
@@ -19,10 +20,8 @@ RESERVE = 4
 """GiB of memory reserved for a virt host's own system; an estimate, as in blueprint/stackfile/server_checks.py."""
 DISCLAIMERS = ("performance", "security")
 ISOLATION = "isolation"
-"""Disclaimer to acknowledge if virtual machines share the kernel of their host (hypervisors lxc and container)."""
-
-ISOLATED = ("kvm", "qemu")
-"""Hypervisors whose virtual machines have kernels of their own."""
+"""Disclaimer to acknowledge if virtual machines share the kernel of their host, as system containers do."""
+_SHARING = " or ".join(SYSTEM_CONTAINERS)
 
 FOOTPRINT = RuleSource("000", "Proposed change", 1)
 
@@ -107,7 +106,8 @@ def virt_is_asked_for(_facts: Facts, cloud: CloudFacts) -> Iterator[RuleProblem]
     title="Production stacks with virtual machine nodes acknowledge the known risks",
     severity=Severity.HIGH,
     rationale="All services on few servers perform badly, and tenants' virtual machines on the same servers take "
-    "resources from the controllers. With lxc and container, controllers and tenants share the host's kernel.",
+    f"resources from the controllers. With {' and '.join(SYSTEM_CONTAINERS)}, controllers and tenants share the host's "
+    "kernel.",
     sources=(
         RuleSource("000", "Performance Impact", 1),
         RuleSource("000", "Security impact", 2),
@@ -115,17 +115,17 @@ def virt_is_asked_for(_facts: Facts, cloud: CloudFacts) -> Iterator[RuleProblem]
         RuleSource("002", "Security Impact", 5),
     ),
     remediation="Read the rationale, then set quorate:acknowledged: [performance, security]; add isolation if a "
-    "virt host uses lxc or container.",
+    f"virt host uses {_SHARING}.",
     subjects=_clouds_with_guests,
     applies=lambda facts, _cloud: facts.profile == PRODUCTION,
     not_applicable_reason="the stack is a lab, or no virtual machine is a node of its Cloud",
-    parameters={"disclaimers": ", ".join(DISCLAIMERS), "with lxc or container": ISOLATION},
+    parameters={"disclaimers": ", ".join(DISCLAIMERS), f"with {_SHARING}": ISOLATION},
     since="0.2.0",
 )
 def virt_disclaimers_acknowledged(facts: Facts, cloud: CloudFacts) -> Iterator[RuleProblem]:
     """Requires every disclaimer by name in quorate:acknowledged; `isolation` only if a hypervisor shares its kernel."""
     wanted: set[str] = set(DISCLAIMERS)
-    if any(host.guests and host.hypervisor not in ISOLATED for host in facts.virt_hosts):
+    if any(host.guests and host.hypervisor not in VIRTUAL_MACHINES for host in facts.virt_hosts):
         wanted.add(ISOLATION)
     if missing := wanted - set(cloud.acknowledged):
         yield RuleProblem(

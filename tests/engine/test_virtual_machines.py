@@ -12,9 +12,9 @@ import pytest
 import yaml
 
 import contract
+from blueprint.hypervisor_types import SYSTEM_CONTAINERS
 from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
-from blueprint.stackfile.virt import SHARED_KERNEL
 from commands import stack
 from commands.trials import lab_stack
 from console.errors import UserError
@@ -40,7 +40,7 @@ def live(tmp_path: Path, engine: dict[str, str]) -> Project:
     return live_project(tmp_path, engine, "image", IMAGE)
 
 
-@pytest.fixture(params=SHARED_KERNEL)
+@pytest.fixture(params=SYSTEM_CONTAINERS)
 def containers(tmp_path: Path, engine: dict[str, str], request: pytest.FixtureRequest) -> Project:
     """The same with system containers."""
     project = live_project(tmp_path, engine, "rootFilesystem", ARCHIVE)

@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 import pytest
 
 from blueprint.domain_template import memory_of
+from blueprint.hypervisor_types import HYPERVISOR_TYPES, HypervisorName
 from blueprint.plan.nodes import Node
 from blueprint.plan.planner import plan
 from blueprint.stackfile.settings import Ssh
@@ -74,14 +75,14 @@ def test_cloud_init_data() -> None:
         ("container", "host0", None),
     ],
 )
-def test_the_interface_in_the_management_network(hypervisor: str, key: str, match: object) -> None:
-    interface = Interface.of(hypervisor, files(machine(hypervisor), None).get(DOMAIN, ""))
+def test_the_interface_in_the_management_network(hypervisor: HypervisorName, key: str, match: object) -> None:
+    interface = Interface.of(HYPERVISOR_TYPES[hypervisor], files(machine(hypervisor), None).get(DOMAIN, ""))
     found = json.loads(network_config(Guest("m", "10.20.0.50", interface, "root"), VIRT, IPv4Network("10.20.0.0/22")))
     assert found["ethernets"][key].get("match") == match
 
 
 def test_a_template_without_a_mac_address_takes_any_interface() -> None:
-    guest = Guest("m", "10.20.0.50", Interface.of("kvm", "<domain/>"), "root")
+    guest = Guest("m", "10.20.0.50", Interface.of(HYPERVISOR_TYPES["kvm"], "<domain/>"), "root")
     found = json.loads(network_config(guest, VIRT, IPv4Network("10.20.0.0/22")))
     assert found["ethernets"]["management"]["match"] == {"name": "en*"}
 
