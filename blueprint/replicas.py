@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 
 from blueprint.architecture.model import Row
-from blueprint.openstack.projects.records import processes
+from blueprint.openstack.projects.records import Records
 from blueprint.stackfile import further_clusters
 from blueprint.stackfile.further_clusters import ClusterKind
 from blueprint.stackfile.settings import Override, Settings
@@ -61,9 +61,9 @@ def of_service(name: str, settings: Settings, *, laid: int) -> Replicas:
     return Replicas(written, Reason.STACK_FILE) if written else Replicas(laid, Reason.LAYOUT)
 
 
-def is_agent(process: str) -> bool:
+def is_agent(process: str, records: Records) -> bool:
     """Whether a process is a companion that runs once on every node of the stack."""
-    known = processes().get(process)
+    known = records.processes.get(process)
     return bool(known and known.companion and known.companion.every_node)
 
 
@@ -73,9 +73,10 @@ def of_companion(name: str, process: str, settings: Settings, *, nodes: int, lai
     `process`: what it runs; for a companion of an additional cluster not its name. `nodes`: how many nodes the stack
     has. `laid`: the replicas of the service that it accompanies, or of the topology that places it.
     """
-    if is_agent(process):
+    if is_agent(process, settings.records):
         return Replicas(nodes, Reason.EVERY_NODE)
-    replicas, companion = of_service(name, settings, laid=laid), processes()[process].companion
+    replicas = of_service(name, settings, laid=laid)
+    companion = settings.records.processes[process].companion
     if companion and companion.single and replicas.reason is Reason.LAYOUT:
         return Replicas(1, Reason.ONE_IS_ENOUGH)
     return replicas
@@ -103,9 +104,9 @@ def written(settings: Settings) -> Iterator[tuple[str, str, int]]:
             yield name, further_clusters.process(settings, name), override.replicas
 
 
-def refusal(process: str, rows: Mapping[str, Row]) -> str | None:
+def refusal(process: str, rows: Mapping[str, Row], records: Records) -> str | None:
     """Returns why the stack file must not set a number for a process; None if it may. `rows`: by service."""
-    if is_agent(process):
+    if is_agent(process, records):
         return "it runs once on every node; remove replicas"
     if process in rows and rows[process].everywhere:
         return "it runs once on every node of its pools; remove replicas and add nodes instead"

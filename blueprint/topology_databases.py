@@ -24,12 +24,12 @@ def with_databases(settings: Settings, names: list[str]) -> Settings:
     `names`: the nodes on which the topology may place services.
     """
     try:
-        topology = read_topology(Path(settings.topology or ""))
+        topology = read_topology(Path(settings.topology or ""), settings.records)
     except TopologyError:
         return settings  # topology_layout.py reports the errors
     placement = place(topology, names)
     found = of_topology(topology, placement)
-    services, projects = dict(settings.services), dict(settings.projects)
+    services, projects = dict(settings.services), dict(settings.projects.overrides)
     for name, placed in found.placed(placement).items():
         members = replicas.of_service(name, settings, laid=placed.replicas).count
         added = {"definition": GALERA.definition, "replicas": members}
@@ -37,7 +37,7 @@ def with_databases(settings: Settings, names: list[str]) -> Settings:
     for project, name in found.projects.items():
         given = projects.get(project, ProjectOverride())
         projects[project] = given.model_copy(update={"mapping": {"database": name, **given.mapping}})
-    return settings.model_copy(update={"services": services, "projects": projects})
+    return settings.model_copy(update={"services": services, "projects": settings.projects.model_copy(update=projects)})
 
 
 def of_topology(topology: Topology, placement: Placement) -> Databases:

@@ -10,18 +10,17 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from blueprint.openstack.projects.process_definition import Port, ProcessDefinition
-from blueprint.openstack.projects.records import records
+from blueprint.openstack.projects.records import own_records
 from blueprint.plan.layout import ServicePlan
 from blueprint.plan.plan import Plan
 from blueprint.plan.planner import plan
 from blueprint.stackfile import further_clusters
 from blueprint.stackfile.loader import load_file
-from openstack import configuration
+from openstack import catalogue, configuration
 from openstack.config.formats import secret_names, value_text
 from openstack.config.layers import TextFile, WrittenFile
 from openstack.config.wiring import ENVIRONMENT, wiring
 from openstack.definition import ProjectDefinition
-from openstack.projects import PROJECTS
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "docs" / "services"
@@ -40,7 +39,8 @@ Plans = Mapping[str, Plan]
 def pages() -> dict[str, str]:
     """Returns the text of every page, by file name."""
     plans = {name: plan(load_file(ROOT / sample)) for name, sample in SAMPLES.items()}
-    return {f"{project.name}.md": "\n".join(_page(project, plans)) + "\n" for project in PROJECTS if project.processes}
+    projects = [each for each in catalogue.projects(own_records()) if each.processes]
+    return {f"{project.name}.md": "\n".join(_page(project, plans)) + "\n" for project in projects}
 
 
 def _page(project: ProjectDefinition, plans: Plans) -> Iterator[str]:
@@ -48,7 +48,7 @@ def _page(project: ProjectDefinition, plans: Plans) -> Iterator[str]:
     yield ""
     yield f"<!-- Written from blueprint/openstack/projects/{project.name}.yaml. Do not edit. -->"
     yield ""
-    yield records()[project.name].description
+    yield own_records()[project.name].description
     yield ""
     yield f"Needs: {', '.join(project.needs) or 'no other project'}."
     yield ""
@@ -110,7 +110,7 @@ def _settings(project: ProjectDefinition) -> Iterator[str]:
     process = project.processes[0].name
     yield f"- `quorate:services.{process}`: `replicas`, `image`, `options`, `config` (whole files)"
     yield f"- `quorate:projects.{project.name}.options`: options for all its processes"
-    kinds = [kind for kind in further_clusters.KINDS.values() if project.name in kind.projects]
+    kinds = [kind for kind in further_clusters.KINDS.values() if project.name in kind.projects(own_records())]
     if kinds:
         clusters = "; ".join(
             f"the {kind.title} for {' and for '.join(f'`{use}`' for use in kind.uses)}" for kind in kinds

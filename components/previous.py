@@ -21,9 +21,8 @@ from blueprint.plan.plan import Plan
 from components import virt_host
 from components.component import plain
 from contract import QUORUM_STATE_OUTPUT, STORAGE_POOL
-from openstack import data
+from openstack import catalogue, data
 from openstack.config.wiring import ENVIRONMENT
-from openstack.projects import PROCESSES
 
 
 def quorum_state(plan: Plan) -> dict[str, Any]:
@@ -37,7 +36,8 @@ def quorum_state(plan: Plan) -> dict[str, Any]:
         if service.quorum and service.instances:
             nodes = tuple(node for node in plan.nodes if node.pool in service.pools)
             root = data.root(ENVIRONMENT)
-            volumes = [f"{root}/{service.name}"] if PROCESSES[service.process].claim else []
+            definition = catalogue.processes(plan.settings.records)[service.process]
+            volumes = [f"{root}/{service.name}"] if definition.claim else []
             quorums[service.name] = _quorum(plan, service.instances, nodes, volumes)
     return plain(quorums=quorums, storage=_nodes(plan, plan.carrying(STORAGE_POOL)))
 

@@ -13,11 +13,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from blueprint.openstack.projects.process_definition import ConfigurationFile
-from blueprint.openstack.projects.records import records
 from openstack import ceph_client
 from openstack.config.layers import Secret, TextFile
 from openstack.config.ports import MYSQL
-from openstack.config.wiring import DATABASES, NOTIFICATIONS, REGION, Wiring
+from openstack.config.wiring import NOTIFICATIONS, REGION, Wiring
 from openstack.definition import JobDefinition
 
 _SCRIPTS = Path(__file__).parent / "scripts"
@@ -55,7 +54,7 @@ def databases(wiring: Wiring, user: str) -> JobDefinition:
     statements = "".join(
         f"CREATE DATABASE IF NOT EXISTS {database} CHARACTER SET utf8mb4;\n"
         f"GRANT ALL PRIVILEGES ON {database}.* TO '{name}'@'%';\n"
-        for database in DATABASES[user]
+        for database in wiring.records[user].databases
     )
     removed = "".join(f"DROP USER IF EXISTS '{old}'@'%';\n" for old in wiring.removed(user, "database"))
     account = Secret(
@@ -146,7 +145,7 @@ def identity(
                 "internal": wiring.url(each.process, each.path),
                 "public": wiring.public_url(each.process, each.path),
             }
-            for each in records()[user].endpoints
+            for each in wiring.records[user].endpoints
         ],
     }
     secrets = [("OS_PASSWORD", Secret("keystone/admin")), ("PASSWORD", Secret(f"{user}/identity"))]
@@ -229,7 +228,7 @@ def migration(
         "host": wiring.proxy(project),
         "port": MYSQL,
         "user": wiring.account(project, "database"),
-        "databases": DATABASES[project],
+        "databases": wiring.records[project].databases,
     }
     words = "python3 /usr/local/bin/migration.py /etc/quorate/migration.json"
     own = (

@@ -10,11 +10,11 @@ from dataclasses import replace
 from blueprint.openstack.projects.process_definition import ProcessDefinition
 from blueprint.plan.plan import Plan
 from blueprint.stackfile.settings import Settings
+from openstack.catalogue import projects
 from openstack.config.layers import ConfigFile, WrittenFile
 from openstack.config.overrides import node_layers, with_options
 from openstack.config.wiring import ENVIRONMENT, Wiring, wiring
 from openstack.definition import ProjectDefinition
-from openstack.projects import PROJECTS
 
 
 def files(
@@ -40,7 +40,7 @@ def on_node(file: WrittenFile, settings: Settings, service: str, node: str) -> W
 def of_service(plan: Plan, service: str) -> tuple[WrittenFile, ...]:
     """Returns the configuration files of a service of the plan. Raises KeyError if no project has its process."""
     runs = next((each.process for each in plan.processes if each.name == service), service)
-    for project in PROJECTS:
+    for project in projects(plan.settings.records):
         for process in project.processes:
             if process.name == runs:
                 named = replace(process, name=service)

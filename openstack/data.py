@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from blueprint.plan.nodes import Node
 from blueprint.plan.plan import Plan
+from openstack.catalogue import processes
 from openstack.config.wiring import ENVIRONMENT
-from openstack.projects import PROCESSES
 
 _ROOT = "/var/lib/quorate"
 MODE = "0770"
@@ -31,7 +31,7 @@ def root(environment: str) -> str:
 def directories(plan: Plan, node: Node) -> Iterator[DataDirectory]:
     """Yields the data directories that must exist on a node, for every process of the plan that may run there."""
     for entry in plan.processes:
-        process = replace(PROCESSES[entry.process], name=entry.name)
+        process = replace(processes(plan.settings.records)[entry.process], name=entry.name)
         if node.pool in entry.pools and process.claim:
             yield DataDirectory(f"{root(ENVIRONMENT)}/{process.name}", process.uid)
             if process.backups:

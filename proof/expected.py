@@ -109,7 +109,7 @@ def expected_state(settings: Settings) -> ExpectedState:
     if settings.topology:
         names = [machine.name for machine in inventory if MASTER_POOL not in machine.roles]
         settings = with_databases(settings, names)
-        placed, elsewhere = _placed(settings.topology or "", names)
+        placed, elsewhere = _placed(settings, names)
         expected = tuple(_of_topology(rows, settings, placed))
         used = {name for each in expected for name in each.nodes or ()}.union(*elsewhere.values())
         inventory = [each for each in inventory if MASTER_POOL in each.roles or each.name in used]
@@ -211,9 +211,9 @@ def _can_be_apart(one: ExpectedRow, other: ExpectedRow) -> bool:
     return (one.instances or 0) + (other.instances or 0) <= len(nodes)
 
 
-def _placed(file: str, names: list[str]) -> tuple[ByRow, Mapping[str, frozenset[str]]]:
+def _placed(settings: Settings, names: list[str]) -> tuple[ByRow, Mapping[str, frozenset[str]]]:
     """Returns the services of a Fuel-CCP topology by row, and the nodes of Galera clusters of single projects."""
-    topology = read_topology(Path(file))
+    topology = read_topology(Path(settings.topology or ""), settings.records)
     placement = place(topology, names)
     own = of_topology(topology, placement)
     clusters = {name: frozenset(placed.hosts) for name, placed in own.placed(placement).items()}

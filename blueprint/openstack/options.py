@@ -7,13 +7,13 @@ writes them. A list is read when it is needed for the first time.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from blueprint.openstack.projects.records import records
+from blueprint.openstack.projects.records import Records
 from blueprint.problems import Problem, quoted, shown
 from text.suggestion import did_you_mean
 
@@ -23,12 +23,8 @@ Value = Scalar | tuple[Scalar, ...]
 Sections = Mapping[str, Mapping[str, Value]]
 """Values of options in a stack file for one configuration file, by section and then by option."""
 
-FILES: dict[str, tuple[str, ...]] = {
-    name: tuple(record.options) for name, record in records().items() if record.options
-}
-"""Maps each OpenStack project to its configuration files for which Quorate has a list of options."""
-
 _LISTS = Path(__file__).parent / "options"
+_WHOLE_FILE = "write the whole file under services.<name>.config"
 _BOOLEANS = {"true", "false", "yes", "no", "on", "off", "1", "0"}
 """Words that oslo.config accepts as a boolean, in upper or lower case."""
 
@@ -63,23 +59,26 @@ def listed(release: str, file: str) -> Mapping[str, Mapping[str, Option]]:
     }
 
 
-def project_of(service: str) -> str:
-    """Returns the OpenStack project of a service, such as nova for nova-api.
+def files_by_project(records: Records) -> Mapping[str, tuple[str, ...]]:
+    """Returns the configuration files whose options a stack file may set, by project. Other projects are left out."""
+    return {name: tuple(record.options) for name, record in records.by_name.items() if record.options}
 
-    The project may have no list of options.
+
+def problems(
+    key: str, project: str, known: Collection[str], release: str, files: Mapping[str, Sections]
+) -> Iterator[Problem]:
+    """Yields the problems of a project's options in a stack file.
+
+    `key`: the stack file's key with the options. `known`: the project's files whose options a stack file may set.
     """
-    return service.partition("-")[0]
-
-
-def problems(key: str, project: str, release: str, files: Mapping[str, Sections]) -> Iterator[Problem]:
-    """Yields the problems of a project's options in a stack file. `key`: the stack file's key with the options."""
-    known = FILES.get(project, ())
     for file, sections in files.items():
         if not known:
-            yield Problem(f"{key}.{file}", "has no list of options; write the whole file under services.<name>.config")
+            yield Problem(f"{key}.{file}", f"has no list of options; {_WHOLE_FILE}")
         elif file not in known:
             hint = did_you_mean(file, known)
             yield Problem(f"{key}.{file}", f"is not a file of {project}{hint}; write one of: {', '.join(known)}")
+        elif not (_LISTS / release / f"{file}.json").exists():  # of a stack's own project
+            yield Problem(f"{key}.{file}", f"has no list of options in {release}; {_WHOLE_FILE}")
         else:
             yield from _file_problems(f"{key}.{file}", release, file, sections)
 
@@ -126,10 +125,13 @@ def canonical(name: str) -> str:
     return name.replace("-", "_")
 
 
-def warnings(key: str, project: str, release: str, files: Mapping[str, Sections]) -> Iterator[str]:
-    """Yields a warning for each option of a project that works in this release and that a later release removes."""
+def warnings(key: str, known: Collection[str], release: str, files: Mapping[str, Sections]) -> Iterator[str]:
+    """Yields a warning for each option of a project that works in this release and that a later release removes.
+
+    `key`, `known`: as in `problems`.
+    """
     for file, sections in files.items():
-        if file not in FILES.get(project, ()):
+        if file not in known:
             continue
         lists = listed(release, file)
         for section, options in sections.items():

@@ -7,14 +7,28 @@ process has been restarted.
 
 from __future__ import annotations
 
-from blueprint.openstack.projects.records import records
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 
-ACCOUNTS = frozenset(f"{name}/{kind}" for name, record in records().items() for kind in record.accounts)
-"""Secrets that are passwords of accounts. Two generations of such an account can exist at the same time."""
-CACHE_KEYS = frozenset(f"{name}/memcached" for name, record in records().items() if record.cache_key)
-"""Secrets that encrypt cached tokens.
+from blueprint.openstack.projects.records import Records
 
-A process that cannot decrypt a token of another generation asks Keystone again.
-"""
-FIXED = {secret: why for record in records().values() for secret, why in record.fixed_secrets.items()}
-"""Secrets that cannot be replaced while the services run, each with the reason."""
+
+def accounts(records: Records) -> AbstractSet[str]:
+    """Returns the secrets that are passwords of accounts.
+
+    Two generations of such an account can exist at the same time.
+    """
+    return {f"{name}/{kind}" for name, record in records.by_name.items() for kind in record.accounts}
+
+
+def cache_keys(records: Records) -> AbstractSet[str]:
+    """Returns the secrets that encrypt cached tokens.
+
+    A process that cannot decrypt a token of another generation asks Keystone again.
+    """
+    return {f"{name}/memcached" for name, record in records.by_name.items() if record.cache_key}
+
+
+def fixed(records: Records) -> Mapping[str, str]:
+    """Returns the secrets that cannot be replaced while the services run, each with the reason."""
+    return {secret: why for record in records.by_name.values() for secret, why in record.fixed_secrets.items()}

@@ -14,25 +14,25 @@ Some companions are agents: "smart agent that runs on every node in the OpenStac
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import cache
 
 from blueprint import replicas
-from blueprint.openstack.projects.records import processes
+from blueprint.openstack.projects.process_definition import Companion
+from blueprint.openstack.projects.records import Records
 from blueprint.plan.layout import Layout, ServicePlan, not_retired
 from blueprint.replicas import Reason, Replicas
 from blueprint.stackfile import further_clusters
 from blueprint.stackfile.further_clusters import ClusterKind
 from blueprint.stackfile.settings import Override, Settings
 
-_BESIDE = dict(
-    sorted(
-        ((name, process.companion) for name, process in processes().items() if process.companion),
-        key=lambda item: item[1].order,
-    )
-)
-COMPANIONS = {name: beside.of for name, beside in _BESIDE.items()}
-"""Maps each companion to the service that it accompanies."""
+
+@cache
+def beside_rows(records: Records) -> Mapping[str, Companion]:
+    """Returns how each companion is planned, by its name, in their order."""
+    found = ((name, process.companion) for name, process in records.processes.items() if process.companion)
+    return dict(sorted(found, key=lambda item: item[1].order))
 
 
 def companions(laid: Layout, settings: Settings) -> tuple[ServicePlan, ...]:
@@ -40,10 +40,12 @@ def companions(laid: Layout, settings: Settings) -> tuple[ServicePlan, ...]:
     by_name = {service.name: service for service in not_retired(laid.services)}
     pools = tuple(dict.fromkeys(node.pool for node in laid.nodes))
     found: list[ServicePlan] = []
-    for name, beside in COMPANIONS.items():
-        if row := laid.companions.get(name, by_name.get(beside)):
+    for name, beside in beside_rows(settings.records).items():
+        if row := laid.companions.get(name, by_name.get(beside.of)):
             count = replicas.of_companion(name, name, settings, nodes=len(laid.nodes), laid=row.instances)
             companion = _beside(row, name, settings, count)
+            if file := settings.records.added_file(name):
+                companion = replace(companion, source=f"beside {row.row} ({file}, of the stack's own)")
             found.append(_on_every_node(companion, pools) if count.reason is Reason.EVERY_NODE else companion)
     for kind in further_clusters.KINDS.values():
         if row := by_name.get(kind.definition):
@@ -71,7 +73,7 @@ def _clusters(kind: ClusterKind, row: ServicePlan, laid: Layout, settings: Setti
             source=f"quorate:services.{name}, another {row.row} (docs/adr/0017-further-brokers.md)",
         )
         yield cluster
-        for process in kind.companions:
+        for process in kind.companions(settings.records):
             own = further_clusters.companion(process, name, kind)
             count = replicas.of_companion(own, process, settings, nodes=len(laid.nodes), laid=cluster.instances)
             companion = _beside(cluster, own, settings, count)

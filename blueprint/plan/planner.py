@@ -44,8 +44,8 @@ def plan(settings: Settings) -> Plan:
         architecture = _architecture(settings, inventory)
     except InvalidStackError as error:
         raise InvalidStackError([*problems, *error.problems]) from None
-    sizes = {service: by_profile[settings.profile] for service, by_profile in load_sizing().items()}
-    unknown = refusals.unknown_services(architecture, sizes)
+    sizes = {service: by_profile[settings.profile] for service, by_profile in load_sizing(settings.records).items()}
+    unknown = refusals.unknown_services(settings, architecture, sizes)
     problems += [*unknown, *refusals.service_problems(settings, architecture), *light_problems(architecture, sizes)]
     wrong_sizes = quorum_limits.problems(settings, architecture, inventory)
     problems += wrong_sizes
@@ -57,8 +57,10 @@ def plan(settings: Settings) -> Plan:
         problems += single_nodes.problems(settings, running, laid.nodes)
     problems += cloud_content.missing(settings.bootstrap, {each.name for each in running if each.instances})
     problems += refusals.clusters_without_row(settings, running)
+    problems += refusals.processes_without_row(settings, architecture)
     if not laid.problems and not unknown:
-        problems += needed_services.problems(_services_key(settings, architecture), {each.process for each in running})
+        names = {each.process for each in running}
+        problems += needed_services.problems(_services_key(settings, architecture), names, settings.records)
     sizes |= {process.name: sizes[process.process] for process in running if process.definition}
     sizes = sizes_on(sizes, {process.name: process.pools for process in running}, laid.nodes)
     # A quorum of an invalid size makes its pool too large or small, so `beside` is checked only if sizes are valid.

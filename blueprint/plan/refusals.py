@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from blueprint import replicas
 from blueprint.architecture.model import Architecture, Row
 from blueprint.openstack.projects.process_definition import Resources
-from blueprint.plan.companions import COMPANIONS
+from blueprint.openstack.projects.records import Records
+from blueprint.plan.companions import beside_rows
 from blueprint.plan.layout import ServicePlan
 from blueprint.problems import Problem
 from blueprint.stackfile import further_clusters
@@ -15,9 +16,9 @@ from blueprint.stackfile.settings import Settings
 from text.suggestion import did_you_mean
 
 
-def unknown_services(architecture: Architecture, sizes: Mapping[str, Resources]) -> list[Problem]:
+def unknown_services(settings: Settings, architecture: Architecture, sizes: Mapping[str, Resources]) -> list[Problem]:
     """Returns a problem for each row of a user's own architecture whose service Quorate cannot build."""
-    known = sorted(sizes.keys() - COMPANIONS.keys())
+    known = sorted(sizes.keys() - beside_rows(settings.records).keys())
     return [
         Problem(
             f"quorate:architecture ({architecture.name}, row '{row.row}')",
@@ -31,16 +32,18 @@ def unknown_services(architecture: Architecture, sizes: Mapping[str, Resources])
 def service_problems(settings: Settings, architecture: Architecture) -> Iterator[Problem]:
     """Yields a problem for each key of `quorate:services` that is no service, or whose replicas are not a choice."""
     rows: Mapping[str, Row] = {row.service: row for row in architecture.rows}
+    beside = beside_rows(settings.records)
     for name, override in settings.services.items():
         key = f"quorate:services.{name}"
         if override.definition:
             continue  # further_clusters.problems checks it
         process = further_clusters.process(settings, name)
-        if COMPANIONS.get(process) not in rows and name not in rows:
-            yield Problem(key, _unknown(name, rows))
+        companion = beside.get(process)
+        if (companion is None or companion.of not in rows) and name not in rows:
+            yield Problem(key, _unknown(name, rows, settings.records))
         elif name in rows and (successor := rows[name].replaced_by):
             yield Problem(key, f"is retired; write {successor}, which replaces it")
-        elif override.replicas is not None and (wrong := replicas.refusal(process, rows)):
+        elif override.replicas is not None and (wrong := replicas.refusal(process, rows, settings.records)):
             yield Problem(f"{key}.replicas", wrong)
 
 
@@ -53,9 +56,20 @@ def clusters_without_row(settings: Settings, running: Sequence[ServicePlan]) -> 
             yield Problem(f"quorate:services.{name}", f"the stack has no {kind.definition}; {advice}")
 
 
-def _unknown(name: str, rows: Mapping[str, Row]) -> str:
+def processes_without_row(settings: Settings, architecture: Architecture) -> Iterator[Problem]:
+    """Yields a problem for each process of the stack's own projects that would run nowhere."""
+    rows = [row.service for row in architecture.rows if not row.replaced_by]
+    for name, process in settings.records.processes.items():
+        if file := settings.records.added_file(name):
+            needed = process.companion.of if process.companion else name
+            if needed not in rows:
+                advice = "add the row" if process.companion else "write companion: {of: …, order: …}, or add the row"
+                yield Problem(f"{file} ({name})", f"architecture {architecture.name} has no row for {needed}; {advice}")
+
+
+def _unknown(name: str, rows: Mapping[str, Row], records: Records) -> str:
     """Returns the message for a service that is neither a row of the architecture nor a companion."""
     from blueprint.plan.topology_services import refusal  # noqa: PLC0415 - pydantic's models, where they are needed
 
-    known = sorted({*rows, *(companion for companion, beside in COMPANIONS.items() if beside in rows)})
-    return refusal(name) or f"no such service{did_you_mean(name, known)}; write one of: {', '.join(known)}"
+    known = sorted({*rows, *(name for name, beside in beside_rows(records).items() if beside.of in rows)})
+    return refusal(name, records) or f"no such service{did_you_mean(name, known)}; write one of: {', '.join(known)}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from blueprint.openstack.options import FILES, project_of
+from blueprint.openstack import options
 from blueprint.patterns import expand
 from blueprint.plan.layout import ServicePlan
 from blueprint.plan.nodes import Node
@@ -20,7 +20,10 @@ def problems(settings: Settings, running: Sequence[ServicePlan], nodes: Sequence
     blueprint/stackfile/checks.py checks the options themselves. `running`: the services of the stack.
     """
     known = {node.name: node for node in nodes}
-    services = {each.name: each for each in running if each.everywhere and project_of(each.name) in FILES}
+    records, with_options = settings.records, options.files_by_project(settings.records)
+    services = {
+        each.name: each for each in running if each.everywhere and records.project_of(each.name) in with_options
+    }
     sizes = dict.fromkeys(services, 0)
     for pattern, values in settings.nodes.items():
         names = expand(pattern)

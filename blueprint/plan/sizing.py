@@ -12,7 +12,7 @@ from functools import cache
 
 from blueprint.architecture.model import Architecture
 from blueprint.openstack.projects.process_definition import Profile, Resources
-from blueprint.openstack.projects.records import processes
+from blueprint.openstack.projects.records import Records
 from blueprint.plan.nodes import Node
 from blueprint.problems import Problem
 from blueprint.source import Source
@@ -26,11 +26,11 @@ SOURCE = Source(
 
 
 @cache
-def load_sizing() -> Mapping[str, Mapping[Profile, Resources]]:
-    """Returns requests and limits of one instance, by service and profile, for the services of all architectures."""
+def load_sizing(records: Records) -> Mapping[str, Mapping[Profile, Resources]]:
+    """Returns requests and limits of one instance, by service and profile, for the processes of all projects."""
     return {
         name: {"production": _sourced(process.sizes.production), "lab": _sourced(process.sizes.lab)}
-        for name, process in processes().items()
+        for name, process in records.processes.items()
     }
 
 

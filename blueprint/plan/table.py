@@ -38,7 +38,9 @@ def table(result: Plan) -> str:
         lines.append(f"{service.row:24} {service.instances:>9} {dedicated:>9}  {_shortened(names)}")
     for companion in result.companions:
         names = [a.node for a in result.assignment if a.service == companion.name]
-        lines.append(f"{f'+ {companion.name}':24} {companion.instances:>9} {'-':>9}  {_shortened(names)}")
+        record = result.settings.records.added_file(companion.process)
+        own = f"  ({record}, of the stack's own)" if record else ""
+        lines.append(f"{f'+ {companion.name}':24} {companion.instances:>9} {'-':>9}  {_shortened(names)}{own}")
     if result.warnings:
         lines += ["", *(f"warning: {warning}" for warning in result.warnings)]
     return "\n".join(lines) + "\n"

@@ -16,7 +16,7 @@ from pathlib import Path
 from blueprint import replicas, topology_databases
 from blueprint.architecture.model import Architecture
 from blueprint.plan import topology_services
-from blueprint.plan.companions import COMPANIONS
+from blueprint.plan.companions import beside_rows
 from blueprint.plan.layout import Layout, ServicePlan, service_plan
 from blueprint.plan.nodes import Node, node
 from blueprint.plan.topology_services import KEY
@@ -40,14 +40,14 @@ def by_topology(settings: Settings, inventory: Sequence[Machine], architecture: 
     """
     names = node_names(inventory)
     try:
-        topology = read_topology(Path(settings.topology or ""))
+        topology = read_topology(Path(settings.topology or ""), settings.records)
     except TopologyError as error:
         # Check the readable part of the topology too, so that one run reports all problems.
         topology = error.topology
     placement = place(topology, names)
     errors = [finding for finding in placement.findings if finding.severity == "error"]
     problems = [Problem(f"{KEY} ({finding.key})", finding.message) for finding in errors]
-    problems += topology_services.problems(topology, placement, architecture)
+    problems += topology_services.problems(topology, placement, architecture, settings.records)
     problems += _mixed_roles(inventory)
     own = topology_databases.of_topology(topology, placement)
     problems += topology_databases.problems(own)
@@ -151,7 +151,8 @@ def _companions(
 ) -> Iterator[tuple[str, ServicePlan | None]]:
     """Yields each companion that a topology can place, with its plan by this topology; None if it does not place it."""
     rows = {row.service: row for row in architecture.rows}
-    placeable = {name: COMPANIONS[name] for name, definition in catalogue().services.items() if definition.companion}
+    known, placed_beside = catalogue(settings.records), beside_rows(settings.records)
+    placeable = {name: placed_beside[name].of for name, each in known.services.items() if each.companion}
     # All others are Galera clusters of single projects.
     for name, accompanied in {**dict.fromkeys(beside, GALERA.definition), **placeable}.items():
         usable, row = _pools(hosts.get(name, ()), nodes), rows.get(accompanied)

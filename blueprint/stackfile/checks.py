@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from blueprint import domain_template
 from blueprint.hypervisor_types import SYSTEM_CONTAINERS, VIRTUAL_MACHINES
 from blueprint.openstack import options
+from blueprint.openstack.projects.records import stack_records
 from blueprint.problems import Problem
 from blueprint.releases import DISTRO_VERSIONS, KUBERNETES_MINORS
 from blueprint.stackfile import cloud_content, further_clusters, physical_networks, secret_versions, ssh, virt
@@ -37,14 +38,19 @@ def problems(settings: Settings) -> list[Problem]:
         *domain_template.problems(settings.template),
         *ssh.problems(settings),
         *(problem for name, override in settings.services.items() for problem in _service(name, override)),
-        *_options(settings),
-        *further_clusters.problems(settings),
-        *secret_versions.problems(settings.secrets),
+        *([] if stack_records(settings.projects.records)[1] else _of_projects(settings)),
         *cloud_content.problems(settings.bootstrap),
         *physical_networks.problems(settings),
         *_virt(settings),
         *_waivers(settings),
     ]
+
+
+def _of_projects(settings: Settings) -> Iterator[Problem]:
+    """Yields the problems of settings that name projects, which are unknown if a record is wrong."""
+    yield from _options(settings)
+    yield from further_clusters.problems(settings)
+    yield from secret_versions.problems(settings)
 
 
 def _target(settings: Settings) -> Iterator[Problem]:
@@ -119,36 +125,37 @@ def _service(name: str, override: Override) -> Iterator[Problem]:
 def _options(settings: Settings) -> Iterator[Problem]:
     if settings.release not in DISTRO_VERSIONS:
         return
-    for name in settings.projects:
-        if name not in options.FILES:
-            hint = did_you_mean(name, options.FILES)
-            known = ", ".join(options.FILES)
-            yield Problem(f"quorate:projects.{name}", f"is not a project with options{hint}; write one of: {known}")
+    known = options.files_by_project(settings.records)
+    for name in settings.projects.overrides:
+        if name not in known:
+            hint, all_known = did_you_mean(name, known), ", ".join(known)
+            yield Problem(f"quorate:projects.{name}", f"is not a project with options{hint}; write one of: {all_known}")
     for key, project, files in _given_options(settings):
-        yield from options.problems(key, project, settings.release, files)
+        yield from options.problems(key, project, known.get(project, ()), settings.release, files)
 
 
 def option_warnings(settings: Settings) -> Iterator[str]:
     """Yields a warning for each OpenStack option in the stack file that a later OpenStack release removes."""
+    known = options.files_by_project(settings.records)
     for key, project, files in _given_options(settings):
-        yield from options.warnings(key, project, settings.release, files)
+        yield from options.warnings(key, known.get(project, ()), settings.release, files)
 
 
 def _given_options(settings: Settings) -> Iterator[tuple[str, str, Options]]:
     """Yields the OpenStack options in a stack file (key, project, options) for projects, services and single nodes."""
-    for name, override in settings.projects.items():
-        if name in options.FILES:
+    records, known = settings.records, options.files_by_project(settings.records)
+    for name, override in settings.projects.overrides.items():
+        if name in known:
             yield f"quorate:projects.{name}.options", name, override.options
     for name, override in settings.services.items():
         # The name of a further cluster, such as neutron-mysqld, begins like that of a project.
         process = further_clusters.process(settings, name)
-        yield f"quorate:services.{name}.options", options.project_of(process), override.options
+        yield f"quorate:services.{name}.options", records.project_of(process), override.options
     for pattern, values in settings.nodes.items():
         for name, given in values.services.items():
             # blueprint/plan/single_nodes.py reports services that have no options.
-            if options.project_of(name) in options.FILES:
-                key = f"quorate:nodes.{pattern}.services.{name}.options"
-                yield key, options.project_of(name), given.options
+            if (project := records.project_of(name)) in known:
+                yield f"quorate:nodes.{pattern}.services.{name}.options", project, given.options
 
 
 def _waivers(settings: Settings) -> Iterator[Problem]:

@@ -13,7 +13,7 @@ from blueprint.model_errors import expected, location
 from blueprint.problems import Problem, shown
 from blueprint.stackfile import cloud_content, values
 from blueprint.stackfile.reader import NAMESPACE
-from blueprint.stackfile.settings import KUBERNETES_VERSION, Settings
+from blueprint.stackfile.settings import KUBERNETES_VERSION, ProjectOverride, Projects, Settings
 from blueprint.stackfile.values import INTERFACE
 from blueprint.stackfile.virt import CPUS
 from text.suggestion import closest, did_you_mean, look_alike
@@ -141,7 +141,8 @@ def _model_at(loc: Sequence[int | str]) -> type[BaseModel] | None:
         here = _without_none(here)
         if isinstance(here, type) and issubclass(here, BaseModel):
             fields = {field.alias or name: field for name, field in here.model_fields.items()}
-            here = fields[str(part)].annotation if part in fields else None
+            by_project = ProjectOverride if here is Projects else None
+            here = fields[str(part)].annotation if part in fields else by_project
         elif get_origin(here) in (tuple, dict):
             arguments = get_args(here)
             here = arguments[0] if get_origin(here) is tuple else arguments[1]

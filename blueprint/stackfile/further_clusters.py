@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from blueprint.openstack import options
-from blueprint.openstack.projects.records import processes, records
+from blueprint.openstack.projects.records import Records
 from blueprint.problems import Problem
 from blueprint.stackfile.settings import Override, Settings
 from text.suggestion import did_you_mean
@@ -26,14 +27,25 @@ class ClusterKind:
     title: str
     uses: tuple[str, ...]
     """What a project may map to a cluster of this kind."""
-    projects: tuple[str, ...]
-    """The OpenStack projects that use the service."""
+    used_with: Literal["messaging", "databases"]
+    """The key that the record of a project has if the project uses the service."""
     without: str
     """What is true of a project that does not use the service."""
     longest: int
     """Maximum length of a name before the ending."""
-    companions: tuple[str, ...] = ()
-    """Companions of the service that each additional cluster has for itself, because they know one cluster only."""
+
+    def projects(self, records: Records) -> tuple[str, ...]:
+        """Returns the OpenStack projects that use the service, sorted."""
+        return tuple(sorted(name for name, record in records.by_name.items() if getattr(record, self.used_with)))
+
+    def companions(self, records: Records) -> tuple[str, ...]:
+        """Returns the companions of the service that each additional cluster has for itself.
+
+        They are of the service's own project, and know one cluster only.
+        """
+        own = records.processes[self.definition].project
+        beside = (each for each in records[own].processes if each.companion)
+        return tuple(each.name for each in beside if each.companion and each.companion.of == self.definition)
 
     @property
     def name(self) -> re.Pattern[str]:
@@ -45,7 +57,7 @@ RABBITMQ = ClusterKind(
     definition="rabbitmq",
     title="RabbitMQ",
     uses=("rpc", "notifications"),
-    projects=tuple(sorted(name for name, record in records().items() if record.messaging)),
+    used_with="messaging",
     without="sends no messages",
     longest=32,
 )
@@ -53,13 +65,10 @@ GALERA = ClusterKind(
     definition="mysqld",
     title="Galera",
     uses=("database",),
-    projects=tuple(sorted(name for name, record in records().items() if record.databases)),
+    used_with="databases",
     without="has no database",
     # The name is Galera's wsrep_cluster_name, which has at most 32 characters.
     longest=25,
-    companions=tuple(
-        name for name, process in processes().items() if process.companion and process.companion.of == "mysqld"
-    ),
 )
 KINDS: Mapping[str, ClusterKind] = {kind.definition: kind for kind in (RABBITMQ, GALERA)}
 """The services of which a stack may have several clusters, by the name of the service."""
@@ -89,7 +98,7 @@ def companions(settings: Settings) -> Mapping[str, str]:
     return {
         companion(process, name, kind): process
         for name, kind in all_named(settings).items()
-        for process in kind.companions
+        for process in kind.companions(settings.records)
     }
 
 
@@ -106,7 +115,7 @@ def mapping(settings: Settings) -> Mapping[tuple[str, str], str]:
     """
     return {
         (project, use): name
-        for project, override in settings.projects.items()
+        for project, override in settings.projects.overrides.items()
         for use, name in override.mapping.items()
     }
 
@@ -114,7 +123,7 @@ def mapping(settings: Settings) -> Mapping[tuple[str, str], str]:
 def problems(settings: Settings) -> Iterator[Problem]:
     """Yields a problem for each invalid cluster name, mapping to an unknown cluster, and cluster without a project."""
     for (project, use), name in mapping(settings).items():
-        if project in options.FILES:  # checks.py reports an unknown project
+        if project in options.files_by_project(settings.records):  # checks.py reports an unknown project
             yield from _wrong_mapping(settings, project, use, name)
     used = set(mapping(settings).values())
     for name, kind in all_named(settings).items():
@@ -125,6 +134,8 @@ def problems(settings: Settings) -> Iterator[Problem]:
                 f"neutron-{kind.definition}"
             )
             yield Problem(f"{key}.definition", f"{name} is not a name for a further {kind.title}; {advice}")
+        elif name in settings.records.processes:
+            yield Problem(key, f"{name} is a process of {settings.records.project_of(name)}; write another name")
         elif name not in used:
             advice = f"write quorate:projects.neutron.mapping: {{{kind.uses[0]}: {name}}}, or remove it"
             yield Problem(key, f"no project uses it; {advice}")
@@ -133,8 +144,9 @@ def problems(settings: Settings) -> Iterator[Problem]:
 def _wrong_mapping(settings: Settings, project: str, use: str, name: str) -> Iterator[Problem]:
     key, kind = f"quorate:projects.{project}.mapping.{use}", _BY_USE[use]
     known = (kind.definition, *named(settings, kind))
-    if project not in kind.projects:
-        advice = f"write mapping for one of: {', '.join(kind.projects)}"
+    users = kind.projects(settings.records)
+    if project not in users:
+        advice = f"write mapping for one of: {', '.join(users)}"
         yield Problem(key, f"{project} {kind.without}; remove mapping, or {advice}")
     elif name not in known:
         hint = did_you_mean(name, known)

@@ -17,6 +17,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from blueprint.model_errors import without_broken
+from blueprint.openstack.projects.records import stack_records
 from blueprint.problems import InvalidStackError, Problem
 from blueprint.stackfile import checks, explain, inventory, list_files, reader
 from blueprint.stackfile.root_secret import ROOT_IS_MISSING
@@ -99,6 +100,7 @@ def _validate(configuration: reader.Configuration) -> Settings:
         settings, _ = _parse(without_broken(plain, errors))
     if settings is not None:
         problems += inventory.problems(settings)
+        problems += stack_records(settings.projects.records)[1]
         problems += _root_secret_problems(settings, configuration)
     if problems or settings is None:
         # The planner runs these checks for valid settings, but does not run for invalid ones.

@@ -8,11 +8,13 @@ secrets.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from ipaddress import IPv4Network
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, StringConstraints
+from pydantic import BeforeValidator, ConfigDict, Field, StringConstraints
 
+from blueprint.openstack.projects.records import Records, stack_records
 from blueprint.stackfile.cloud_content import Bootstrap
 from blueprint.stackfile.servers import Server, or_path
 from blueprint.stackfile.values import (
@@ -87,6 +89,33 @@ class ProjectOverride(Strict):
             "databases; left out: rabbitmq and mysqld"
         ),
     ] = {}
+
+
+class Projects(Strict):
+    """Settings of OpenStack projects by name, and the projects of the stack's own."""
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, ProjectOverride] = Field(init=False)  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    records: Annotated[
+        ProjectPath | None,
+        Field(description="folder with records of projects of your own, and their Python files (docs/records.md)"),
+    ] = None
+
+    @property
+    def overrides(self) -> Mapping[str, ProjectOverride]:
+        """The settings by project."""
+        return self.__pydantic_extra__
+
+
+def only_records(value: Any) -> Any:
+    """Converts the short form of `projects`, which is the folder with the stack's own records, to the long one."""
+    return {"records": value} if isinstance(value, str) else value
+
+
+def _or_folder(schema: dict[str, Any]) -> None:
+    """Adds the short form of `projects` to its schema."""
+    schema["anyOf"] = [{"$ref": schema.pop("$ref")}, {"type": "string"}]
 
 
 class NodeServiceOverride(Strict):
@@ -261,7 +290,14 @@ class Settings(Strict):
     ] = "calico"
     ingress: Ingress | None = None
     ssh: Ssh = Ssh()
-    projects: dict[str, ProjectOverride] = {}
+    projects: Annotated[
+        Projects,
+        BeforeValidator(only_records),
+        Field(
+            description="settings by project; records: a folder with projects of your own, also alone, as text",
+            json_schema_extra=_or_folder,
+        ),
+    ] = Projects()
     services: dict[str, Override] = {}
     nodes: Annotated[
         dict[Names, NodeOverride],
@@ -277,6 +313,14 @@ class Settings(Strict):
         Field(description="networks, flavors and image of a new cloud; {} for the default network, router and flavors"),
     ] = None
     waivers: tuple[WaiverEntry, ...] = ()
+
+    @property
+    def records(self) -> Records:
+        """The records of the projects that the stack may have: Quorate's, and those of the folder that it names.
+
+        Quorate's alone if those of the folder have problems (loader.py reports them).
+        """
+        return stack_records(self.projects.records)[0]
 
     @property
     def is_lab(self) -> bool:

@@ -8,8 +8,8 @@ nodes. docs/topology.md describes the differences from Fuel-CCP.
 from __future__ import annotations
 
 from blueprint.topology.databases import Databases, databases
-from blueprint.topology.definitions import ByRow, architecture_service, by_row, companions_of
 from blueprint.topology.place import place, roles_by_node, services_by_node
+from blueprint.topology.rows import ByRow, by_row, companions_of
 from blueprint.topology.sections import read_topology
 from blueprint.topology.shapes import (
     Kind,
@@ -34,7 +34,6 @@ __all__ = [
     "Topology",
     "TopologyError",
     "TopologyFinding",
-    "architecture_service",
     "by_row",
     "companions_of",
     "databases",

@@ -2,7 +2,8 @@
 
 In Fuel-CCP (CCP), `services` gives a Galera a name, and `mapping: {database: NAME}` of a service makes it the database
 of that service. In Quorate, all services of a project share their database. So a project uses the Galera to which its
-services are mapped, and a project without a mapping uses the stack's own, which in CCP has the name `database`.
+services are mapped, and a project without a mapping uses the stack's own, which in CCP has the name `database`, or
+that of the project whose nodes its process uses (`follows` in the record).
 """
 
 from __future__ import annotations
@@ -11,12 +12,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from blueprint.topology.definitions import architecture_service, catalogue
+from blueprint.topology.definitions import Catalogue
 from blueprint.topology.shapes import Placement, ServicePlacement, Topology, TopologyFinding
 
 DATABASE = "database"
-_FOLLOWS = {"placement": "nova"}
-"""Projects that use the database of another project if they have no mapping. In CCP, placement was part of nova-api."""
 
 
 @dataclass(frozen=True)
@@ -44,15 +43,15 @@ def databases(topology: Topology, placement: Placement, ending: str) -> Database
 
     `ending`: the ending of names of such clusters in a stack, such as -mysqld.
     """
-    known = [name for name, placed in placement.services.items() if _is_database(placed.definition)]
+    known = [name for name, placed in placement.services.items() if _is_database(placed.definition, topology.known)]
     mapped = _mapped(topology, placement)
     findings = tuple(_disagreements(mapped))
     targets = {project: next(iter(by_target)) for project, by_target in mapped.items()}
-    for project, other in _FOLLOWS.items():
+    for project, other in topology.known.projects_follow.items():
         if project not in targets and other in targets:
             targets[project] = targets[other]
     # Without a service `database`, a Galera under its own name is used in its place, as in topologies of 2016.
-    own = min(known, key=lambda name: (name != DATABASE, name not in catalogue().services), default=None)
+    own = min(known, key=lambda name: (name != DATABASE, name not in topology.known.services), default=None)
     clusters = {
         name: name if name.endswith(ending) else f"{name}{ending}"
         for name in known
@@ -62,8 +61,8 @@ def databases(topology: Topology, placement: Placement, ending: str) -> Database
     return Databases(clusters, projects, findings)
 
 
-def _is_database(definition: str) -> bool:
-    return catalogue().services[definition].quorum == DATABASE and architecture_service(definition) is not None
+def _is_database(definition: str, known: Catalogue) -> bool:
+    return known.services[definition].quorum == DATABASE and known.architecture_service(definition) is not None
 
 
 def _mapped(topology: Topology, placement: Placement) -> Mapping[str, Mapping[str, list[str]]]:
@@ -72,8 +71,8 @@ def _mapped(topology: Topology, placement: Placement) -> Mapping[str, Mapping[st
     for name, placed in placement.services.items():
         named = topology.services.get(name)
         target = named.mapping.get(DATABASE) if named else None
-        if target:
-            found[placed.definition.partition("-")[0]][target].append(name)
+        if target and (project := topology.known.projects.get(placed.definition)):
+            found[project][target].append(name)
     return found
 
 

@@ -6,7 +6,6 @@ also map CCP's names of services to the rows of the reference architectures.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -14,16 +13,10 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict
 
 from blueprint.openstack.projects.ccp import CcpService
-from blueprint.openstack.projects.records import records
-from blueprint.topology.shapes import Placement, ServicePlacement
+from blueprint.openstack.projects.records import Records
 from files import yaml_reader
 
 _DATA = Path(__file__).parent / "ccp_services.yaml"
-_FOLLOWS = {"placement-api": "nova-api"}
-"""Maps rows without a service in CCP to the row whose nodes they use. In CCP, placement was part of nova-api."""
-
-ByRow = Mapping[str, Mapping[str, ServicePlacement]]
-"""Maps the service of a row to those services of a topology that belong to the row, by their names in the file."""
 
 
 class Catalogue(BaseModel):
@@ -35,43 +28,38 @@ class Catalogue(BaseModel):
     abstractions: Mapping[str, tuple[str, ...]]
     sections: tuple[str, ...]
     configs: Mapping[object, object]
+    projects: Mapping[str, str] = {}
+    """The project that stands for a service, by the service; services of no project are left out."""
+    follows: Mapping[str, str] = {}
+    """Rows without a service in CCP, each with the row whose nodes they use."""
+    projects_follow: Mapping[str, str] = {}
+    """The projects of these rows, each with the project of the row that it follows."""
+
+    def architecture_service(self, name: str) -> str | None:
+        """Returns the service of the reference architectures' row that a CCP service belongs to; None without a row.
+
+        `name`: the name of a definition (`galera`) or of an abstraction (`database`). For a service with a name that
+        the operator chose (`keystone-db`), pass `ServicePlacement.definition`.
+        """
+        behind = self.abstractions.get(name, (name,))[0]
+        definition = self.services.get(behind)
+        return definition.architecture if definition else None
 
 
 @cache
-def catalogue() -> Catalogue:
-    """Returns all that is known of CCP; the files are read only once."""
+def catalogue(records: Records) -> Catalogue:
+    """Returns all that is known of CCP, with what the records of a stack's projects add."""
     found = Catalogue.model_validate(yaml_reader.load(_DATA.read_text(encoding="utf-8")))
-    services = dict(found.services)
-    for record in records().values():
+    services, projects = dict(found.services), dict[str, str]()
+    for name, record in records.by_name.items():
         services |= record.ccp
-    return found.model_copy(update={"services": dict(sorted(services.items()))})
-
-
-def architecture_service(name: str) -> str | None:
-    """Returns the service of the reference architectures' row that a CCP service belongs to; None if there is no row.
-
-    `name`: the name of a definition (`galera`) or of an abstraction (`database`). For a service with a name that the
-    operator chose (`keystone-db`), pass `ServicePlacement.definition`.
-    """
-    known = catalogue()
-    behind = known.abstractions.get(name, (name,))[0]
-    definition = known.services.get(behind)
-    return definition.architecture if definition else None
-
-
-def companions_of(placement: Placement) -> ByRow:
-    """Groups a topology's services that Quorate runs as companions of a row, by the companion's name."""
-    found: dict[str, dict[str, ServicePlacement]] = defaultdict(dict)
-    for name, placed in placement.services.items():
-        if catalogue().services[placed.definition].companion:
-            found[placed.definition][name] = placed
-    return found
-
-
-def by_row(placement: Placement) -> ByRow:
-    """Groups a topology's services by row of the architecture. CCP's rpc and notifications both belong to RabbitMQ."""
-    rows: dict[str, dict[str, ServicePlacement]] = defaultdict(dict)
-    for name, placed in placement.services.items():
-        if row := architecture_service(placed.definition):
-            rows[row][name] = placed
-    return {**{row: rows[leader] for row, leader in _FOLLOWS.items() if leader in rows}, **rows}
+        projects |= dict.fromkeys(record.ccp, name)
+    follows = {name: process.follows for name, process in records.processes.items() if process.follows}
+    return found.model_copy(
+        update={
+            "services": dict(sorted(services.items())),
+            "projects": projects,
+            "follows": follows,
+            "projects_follow": {records.project_of(name): records.project_of(row) for name, row in follows.items()},
+        }
+    )

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 
-from blueprint.topology.definitions import catalogue
 from blueprint.topology.shapes import Placement, ServicePlacement, Topology, TopologyFinding
 from blueprint.topology.validate import judge
 from text.quoting import first_of
@@ -44,7 +43,7 @@ def place(topology: Topology, nodes: Sequence[str]) -> Placement:
         _judge_replicas(topology, services, sources),
         judge(topology, matches, services),
     )
-    return Placement(services, tuple(dict.fromkeys(islice(findings, MOST_FINDINGS))))
+    return Placement(services, tuple(dict.fromkeys(islice(findings, MOST_FINDINGS))), topology.known)
 
 
 def roles_by_node(topology: Topology, nodes: Sequence[str]) -> dict[str, set[str]]:
@@ -89,12 +88,12 @@ def _sources(topology: Topology, matches: dict[str, tuple[str, ...]]) -> _Source
 
 
 def _is_defined(topology: Topology, service: str) -> bool:
-    return topology.definition_of(service) in catalogue().services
+    return topology.definition_of(service) in topology.known.services
 
 
 def _placed(topology: Topology, service: str, hosts: dict[str, list[tuple[str, str]]]) -> ServicePlacement:
     name = topology.definition_of(service)
-    kind = catalogue().services[name].kind
+    kind = topology.known.services[name].kind
     replicas = len(hosts) if kind == "DaemonSet" else topology.replicas.get(service, 1)
     return ServicePlacement(tuple(sorted(hosts)), replicas, kind, name)
 

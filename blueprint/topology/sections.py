@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeGuard
 
+from blueprint.openstack.projects.records import Records, own_records
 from blueprint.problems import shown
-from blueprint.topology.definitions import catalogue
+from blueprint.topology.definitions import Catalogue, catalogue
 from blueprint.topology.document import Section, as_section, merged, read_document
 from blueprint.topology.node_pattern import MOST_WAYS, PatternError, compiled
 from blueprint.topology.shapes import NamedService, NodeKey, Topology, TopologyError, TopologyFinding
@@ -22,16 +23,18 @@ from text.suggestion import closest, did_you_mean
 _PLACING = ("nodes", "roles", "replicas", "services")
 
 
-def read_topology(path: Path) -> Topology:
-    """Reads a topology file with its includes.
+def read_topology(path: Path, records: Records | None = None) -> Topology:
+    """Reads a topology file with its includes. `records`: those of the stack's projects; None for Quorate's own ones.
 
     Raises TopologyError with all findings if one of them is an error. The exception's `topology` contains the readable
     part of the file.
     """
     content, findings = read_document(path)
-    reader = _Sections(content, findings)
+    known = catalogue(records or own_records())
+    reader = _Sections(content, findings, known)
     topology = Topology(
         path=path,
+        known=known,
         namespace=reader.namespace(),
         nodes=reader.nodes(),
         roles=reader.roles(),
@@ -54,6 +57,7 @@ class _Sections:
 
     content: Section
     findings: list[TopologyFinding]
+    known: Catalogue
     broken: bool = field(init=False)
     """Whether a part of the file could not be read, so that a missing section is not reported."""
     ways: int = 0
@@ -75,7 +79,7 @@ class _Sections:
         return "ccp"
 
     def nodes(self) -> dict[str, NodeKey]:
-        known = merged(catalogue().configs, self.mapping("configs"))
+        known = merged(self.known.configs, self.mapping("configs"))
         nodes: dict[str, NodeKey] = {}
         for text, value in self._required("nodes", "a key per pattern of node names, with roles: under it").items():
             key = f"nodes.{text}"
@@ -207,7 +211,7 @@ class _Sections:
         """Reports unknown sections of the file: as an error if the name resembles a section that affects placement."""
         for name in self.content:
             text = str(name)
-            if text in catalogue().sections:
+            if text in self.known.sections:
                 continue
             close = closest(text, _PLACING, cutoff=0.85)
             if close:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from blueprint.problems import InvalidStackError, Problem
+from blueprint.topology.definitions import Catalogue
 
 Kind = Literal["Deployment", "StatefulSet", "DaemonSet"]
 """The kind of workload in CCP's service definition. CCP ran a DaemonSet as one instance per matching node."""
@@ -61,6 +62,8 @@ class Topology:
     """A topology as written, with included files merged, before it is applied to real nodes."""
 
     path: Path
+    known: Catalogue = field(repr=False, compare=False)
+    """The services that CCP and the stack's projects have."""
     namespace: str = "ccp"
     """`kubernetes.namespace`; each environment on a cluster needs its own (source 004, 2.1)."""
     nodes: Mapping[str, NodeKey] = field(default_factory=dict[str, NodeKey])
@@ -95,6 +98,8 @@ class Placement:
     services: Mapping[str, ServicePlacement]
     """Services by their names in the file, sorted."""
     findings: tuple[TopologyFinding, ...]
+    known: Catalogue = field(repr=False, compare=False)
+    """The services that CCP and the stack's projects have."""
 
     @property
     def refused(self) -> bool:

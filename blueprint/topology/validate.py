@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from blueprint.topology.definitions import Catalogue, catalogue
+from blueprint.topology.definitions import Catalogue
 from blueprint.topology.document import as_section
 from blueprint.topology.shapes import Placement, ServicePlacement, Topology, TopologyFinding
 from text.suggestion import did_you_mean
@@ -22,7 +22,7 @@ def judge(topology: Topology, matches: Mapping[str, Sequence[str]], services: _S
 
     `matches`: the nodes that each key under `nodes` matches.
     """
-    known = catalogue()
+    known = topology.known
     yield from _judge_definitions(topology, known)
     yield from _judge_retired(topology, known)
     yield from _judge_mappings(topology, known)
@@ -50,7 +50,7 @@ def judge_together(environments: Sequence[tuple[Topology, Placement]]) -> list[T
             message = f"{topology.path} has the namespace of {earlier.path}, {topology.namespace}; give each its own"
             findings.append(TopologyFinding("same-namespace", "error", "kubernetes.namespace", message))
         for name, placed in placement.services.items():
-            if not catalogue().services[placed.definition].host_network:
+            if not topology.known.services[placed.definition].host_network:
                 continue
             for node in placed.hosts:
                 other, _ = held.setdefault((placed.definition, node), (topology, name))

@@ -22,9 +22,9 @@ from commands.live import live_check, live_cluster
 from commands.live.live_cluster import LIVE, LiveCluster
 from console.errors import UserError
 from console.progress import duration
+from openstack.catalogue import projects
 from openstack.config.wiring import ENVIRONMENT, Wiring, wiring
 from openstack.definition import JobDefinition, Requirement
-from openstack.projects import PROCESSES, PROJECTS
 from text.suggestion import did_you_mean
 
 CHOICE = "BACKUP"
@@ -86,8 +86,9 @@ def run(root: Path, stack_name: str, wanted: str, backup: str = "") -> int:
 def of_plan(planned: Plan) -> Iterator[Action]:
     """Yields the actions of a plan: for each project its CronJobs, then the Jobs that `up` runs, in order."""
     around = wiring(planned, ENVIRONMENT)
-    placed = {PROCESSES[entry.process].project for entry in planned.processes}
-    for project in PROJECTS:
+    records = planned.settings.records
+    placed = {records.project_of(entry.process) for entry in planned.processes}
+    for project in projects(records):
         if project.processes and project.name not in placed:
             continue
         for each in project.actions(around):

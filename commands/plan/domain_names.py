@@ -15,6 +15,6 @@ def show(root: Path, name: str) -> int:
     ingress = made.settings.ingress
     if ingress is None:
         raise UserError(f"{name} has no names outside of the cluster; write quorate:ingress with a domain")
-    for host in domains.hosts(ingress, (process.name for process in made.processes)).values():
+    for host in domains.hosts(ingress, made.settings.records, (process.name for process in made.processes)).values():
         print(host)
     return 0

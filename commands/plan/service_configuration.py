@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from blueprint.plan.layout import ServicePlan
 from blueprint.plan.plan import Plan
 from commands import stack
 from console.errors import UserError
@@ -27,8 +28,10 @@ def show(root: Path, name: str, service: str, node: str) -> int:
     if node:
         _check_node(made, name, service, node)
         files = tuple(configuration.on_node(file, made.settings, service, node) for file in files)
+    record = made.settings.records.added_file(_entry(made, service).process)
+    own = f", a project of the stack's own ({record})" if record else ""
     for file in files:
-        print(f"# {file.name} of {service}{f' on {node}' if node else ''}")
+        print(f"# {file.name} of {service}{f' on {node}' if node else ''}{own}")
         for line in _lines(file):
             print(line)
         print()
@@ -44,8 +47,12 @@ def _files(made: Plan, name: str, service: str) -> tuple[WrittenFile, ...]:
     return configuration.of_service(made, service)
 
 
+def _entry(made: Plan, service: str) -> ServicePlan:
+    return next(process for process in made.processes if process.name == service)
+
+
 def _check_node(made: Plan, name: str, service: str, node: str) -> None:
-    pools = next(process.pools for process in made.processes if process.name == service)
+    pools = _entry(made, service).pools
     known = [each.name for each in made.nodes if each.pool in pools]
     if node not in known:
         hint = did_you_mean(node, known)

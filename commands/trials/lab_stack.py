@@ -16,7 +16,7 @@ import yaml
 from blueprint.patterns import expand_numbered
 from blueprint.stackfile import list_files
 from blueprint.stackfile.inventory import guest_names
-from blueprint.stackfile.settings import Settings
+from blueprint.stackfile.settings import Settings, only_records
 from commands import build_directory, stack
 from commands.engine import passphrase
 from commands.engine.operation import Operation
@@ -67,7 +67,7 @@ def write(root: Path, found: ValidStack, host_keys: Mapping[str, str]) -> None:
         # Whatever the stack's own domain is, names of the lab must not be those of a real cloud.
         "quorate:ingress": {"domain": ingress_controller.DOMAIN, "className": ingress_controller.CLASS},
     }
-    config[_PROJECTS] = merged(_lab_options(), config.get(_PROJECTS, {}))
+    config[_PROJECTS] = merged(_lab_options(), only_records(config.get(_PROJECTS, {})))
     _save(file, {SALT: encrypted[SALT], "config": {**config, _SECRET: encrypted[_SECRET]}})
 
 

@@ -16,9 +16,9 @@ from components.openstack.project import Project, ProjectArgs
 from components.openstack.scope import Scope
 from components.secrets import Keyring
 from components.target import Target
+from openstack.catalogue import projects
 from openstack.config.wiring import Wiring, wiring
 from openstack.definition import ProjectDefinition
-from openstack.projects import PROJECTS
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Environment(Component[EnvironmentArgs]):
         return plain(
             environment=args.name,
             release=args.plan.settings.release,
-            projects=[project.name for project in PROJECTS if _is_built(args.plan, project, around)],
+            projects=[each.name for each in projects(around.records) if _is_built(args.plan, each, around)],
         )
 
     def build(self, name: str, args: EnvironmentArgs) -> None:
@@ -55,7 +55,7 @@ class Environment(Component[EnvironmentArgs]):
         nodes = network_policies.node_networks(args.plan)
         scope = Scope(args.name, around, keyring, nodes, foundation, args.target.secrets)
         built: dict[str, Project] = {}
-        for project in PROJECTS:
+        for project in projects(around.records):
             if _is_built(args.plan, project, around):
                 placements = _placements(args.plan, project)
                 needs = [each for other in project.needs if other in built for each in built[other].workloads]
@@ -63,7 +63,7 @@ class Environment(Component[EnvironmentArgs]):
                 built[project.name] = Project(f"{name}-{project.name}", arguments, self.child())
         if args.plan.settings.ingress:
             opts = self.child(depends_on=[foundation.namespace])
-            ingress.ingress(name, args.name, args.plan.settings.ingress, around.instances, opts)
+            ingress.ingress(name, args.plan.settings.ingress, around, opts)
 
 
 def _is_built(plan: Plan, project: ProjectDefinition, around: Wiring) -> bool:
@@ -78,7 +78,7 @@ def _beside(plan: Plan, project: ProjectDefinition) -> ServicePlan:
 
     This is the project's first process, or the first process of a project that it needs.
     """
-    for each in (project, *(other for other in PROJECTS if other.name in project.needs)):
+    for each in (project, *(other for other in projects(plan.settings.records) if other.name in project.needs)):
         if placements := _placements(plan, each):
             return placements[0][1]
     raise ValueError(f"project {project.name} has no process in the plan")

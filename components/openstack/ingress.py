@@ -7,8 +7,6 @@ operator provides the Secret with the certificate.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import pulumi
 
 from blueprint.openstack.projects.process_definition import ProcessDefinition
@@ -16,20 +14,15 @@ from blueprint.stackfile.settings import Ingress
 from components.kubernetes_api import meta, networking
 from components.openstack import labels
 from openstack.config import domains
-from openstack.projects import PROCESSES
+from openstack.config.wiring import Wiring
 
 _ISSUER = "cert-manager.io/cluster-issuer"
 
 
-def ingress(
-    name: str,
-    environment: str,
-    settings: Ingress,
-    processes: Iterable[str],
-    opts: pulumi.ResourceOptions,
-) -> networking.Ingress:
-    """Creates the Ingress of an environment, with a host for each of `processes` that has a subdomain."""
-    hosts = domains.hosts(settings, processes)
+def ingress(name: str, settings: Ingress, wiring: Wiring, opts: pulumi.ResourceOptions) -> networking.Ingress:
+    """Creates the Ingress of an environment, with a host for each of its processes that has a subdomain."""
+    environment, processes = wiring.environment, wiring.records.processes
+    hosts = domains.hosts(settings, wiring.records, wiring.instances)
     annotations = {_ISSUER: settings.issuer} if settings.issuer else None
     metadata = meta.ObjectMetaArgs(
         name=environment, namespace=environment, labels=labels.named("ingress", "ingress"), annotations=annotations
@@ -37,7 +30,7 @@ def ingress(
     spec = networking.IngressSpecArgs(
         ingress_class_name=settings.class_name,
         tls=[networking.IngressTLSArgs(hosts=list(hosts.values()), secret_name=settings.certificate)],
-        rules=[_rule(host, PROCESSES[process]) for process, host in hosts.items()],
+        rules=[_rule(host, processes[process]) for process, host in hosts.items()],
     )
     return networking.Ingress(f"{name}-ingress", metadata=metadata, spec=spec, opts=opts)
 

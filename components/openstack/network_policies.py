@@ -17,7 +17,7 @@ list (definition.py), on these ports, and nothing else. A process without ports 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from ipaddress import IPv4Network, collapse_addresses
 
 import contract
@@ -25,14 +25,9 @@ from blueprint.openstack.projects.process_definition import Client, Port, Proces
 from blueprint.plan.plan import Plan
 from components.kubernetes_api import meta, networking
 from openstack.config.wiring import Wiring, beside_galera
-from openstack.projects import PROJECTS
 
 MONITORING = "prometheus"
 """The project whose pods may connect to ports for metrics."""
-NEEDED_BY: Mapping[str, tuple[str, ...]] = {
-    project.name: tuple(other.name for other in PROJECTS if project.name in other.needs) for project in PROJECTS
-}
-"""For each project, the other projects whose definitions list it under `needs`."""
 
 
 def node_networks(plan: Plan) -> tuple[str, ...]:
@@ -53,7 +48,8 @@ def needed_by(process: ProcessDefinition, wiring: Wiring) -> tuple[str, ...]:
     These are the projects that need its project. For one of several clusters of RabbitMQ or Galera, only those that use
     the cluster.
     """
-    projects = NEEDED_BY[process.project]
+    needing = wiring.records.by_needs.items()
+    projects = tuple(name for name, record in needing if process.project in record.needs)
     if process.name in wiring.brokers:
         used = ((wiring.broker(each, "rpc"), wiring.broker(each, "notifications")) for each in projects)
         return tuple(each for each, names in zip(projects, used, strict=True) if process.name in names)

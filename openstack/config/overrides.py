@@ -20,7 +20,7 @@ def with_options(file: WrittenFile, settings: Settings, project: str, service: s
 
 def _layers(file: str, settings: Settings, project: str, service: str | None) -> Iterator[Layer]:
     holders = (
-        (f"quorate:projects.{project}.options", settings.projects.get(project)),
+        (f"quorate:projects.{project}.options", settings.projects.overrides.get(project)),
         (f"quorate:services.{service}.options", settings.services.get(service) if service else None),
     )
     for source, holder in holders:

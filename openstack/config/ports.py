@@ -1,21 +1,25 @@
 """TCP ports of services to which other processes of the cloud connect, from the records of the projects."""
 
-from blueprint.openstack.projects.records import port, processes
+from blueprint.openstack.projects.records import Records, own_records
 
-AMQP = port("rabbitmq", "amqp")
-MYSQL = port("mysqld", "mysql")
-MEMCACHED = port("memcached", "memcached")
-PROMETHEUS = port("influxdb-grafana", "prometheus")
-ALERTMANAGER = port("nagios", "http")
+_OWN = own_records()
 
-OPENSEARCH = port("elasticsearch-kibana", "http")
-FORWARD = port("lma-aggregator", "forward")
+AMQP = _OWN.port("rabbitmq", "amqp")
+MYSQL = _OWN.port("mysqld", "mysql")
+MEMCACHED = _OWN.port("memcached", "memcached")
+PROMETHEUS = _OWN.port("influxdb-grafana", "prometheus")
+ALERTMANAGER = _OWN.port("nagios", "http")
+
+OPENSEARCH = _OWN.port("elasticsearch-kibana", "http")
+FORWARD = _OWN.port("lma-aggregator", "forward")
 """Port at which Fluentd's aggregator receives log records."""
 
-RABBITMQ_METRICS = port("rabbitmq", "metrics")
-MYSQLD_EXPORTER = port("mysqld-exporter", "metrics")
-NODE_EXPORTER = port("node-exporter", "metrics")
-OPENSTACK_EXPORTER = port("openstack-exporter", "metrics")
+RABBITMQ_METRICS = _OWN.port("rabbitmq", "metrics")
+MYSQLD_EXPORTER = _OWN.port("mysqld-exporter", "metrics")
+NODE_EXPORTER = _OWN.port("node-exporter", "metrics")
+OPENSTACK_EXPORTER = _OWN.port("openstack-exporter", "metrics")
 
-APIS = {name: next(iter(process.exposed.values())) for name, process in processes().items() if process.subdomain}
-"""Port of the Service of each process that clients of the cloud use."""
+
+def api(records: Records, process: str) -> int:
+    """Returns the port of the Service of a process that clients of the cloud use."""
+    return next(iter(records.processes[process].exposed.values()))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from blueprint.openstack.projects.records import port, processes
 from openstack.config.layers import ConfigFile, Layer, Origin
 from openstack.config.wiring import Wiring
 
@@ -13,13 +12,15 @@ def uwsgi(wiring: Wiring, process: str, name: str, module: str, listens: str = "
     """Returns uWSGI's settings for an API. `name`: of the file; `module`: the API's WSGI module.
 
     `process`: the process whose requested cores determine the number of workers. `listens`: the name of its port for
-    the API. The API runs with the account of its project, also in the images of Kolla that start as root.
+    the API. The API runs as the user of the container that reads the file, also in the images of Kolla that start as
+    root.
     """
-    account = process.partition("-")[0]  # Kolla names accounts after projects
+    definition = wiring.records.processes[process]
+    account = next(each.user for each in definition.containers for file in each.files if file.name == name)
     options = {
         "module": f"{module}:application",
         # With http-socket the workers serve HTTP themselves; `http` would start an additional uWSGI proxy.
-        "http-socket": f"0.0.0.0:{port(process, listens)}",
+        "http-socket": f"0.0.0.0:{wiring.records.port(process, listens)}",
         "uid": account,
         "gid": account,
         "master": True,
@@ -36,7 +37,7 @@ def uwsgi(wiring: Wiring, process: str, name: str, module: str, listens: str = "
     }
     size = Layer(
         Origin.ARCHITECTURE,
-        f"cores requested by {process} (blueprint/openstack/projects/{processes()[process].project}.yaml)",
+        f"cores requested by {process} ({wiring.records.file(definition.project)})",
         {
             "uwsgi": {"processes": wiring.workers(process)},
         },

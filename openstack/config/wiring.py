@@ -9,14 +9,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from blueprint.openstack.projects.records import records
+from blueprint.openstack.projects.records import Records
 from blueprint.plan.plan import Plan
 from blueprint.stackfile import further_clusters
 from blueprint.stackfile.cloud_content import Bootstrap
 from blueprint.stackfile.settings import Ingress, PhysicalNetwork, SecretVersion
-from openstack.config import domains
+from openstack.config import domains, ports
 from openstack.config.layers import Secret
-from openstack.config.ports import AMQP, APIS, MEMCACHED, MYSQL
+from openstack.config.ports import AMQP, MEMCACHED, MYSQL
 
 ENVIRONMENT = "openstack"
 """The name of a stack's only environment and of its namespace; the stack file cannot define others yet."""
@@ -29,16 +29,14 @@ to the vhosts of the projects' calls."""
 RABBITMQ, GALERA = further_clusters.RABBITMQ, further_clusters.GALERA
 Use = Literal["rpc", "notifications"]
 
-DATABASES = {name: record.databases for name, record in records().items() if record.databases}
-"""Names of each project's databases. The account that owns them has the project's name and is configured in
-the ProxySQL of the project's Galera."""
-
 
 @dataclass(frozen=True)
 class Wiring:
     """The facts of a plan on which configuration files of processes depend."""
 
     environment: str
+    records: Records
+    """The records of all projects that the stack may have."""
     size: int
     """Number of computes of the plan's reference architecture, such as 100, 300, 500 or 1000."""
     instances: Mapping[str, int]
@@ -76,11 +74,13 @@ class Wiring:
 
     def url(self, process: str, path: str = "") -> str:
         """Returns the internal URL of a process with an API."""
-        return f"http://{self.host(process)}:{APIS[process]}{path}"
+        return f"http://{self.host(process)}:{ports.api(self.records, process)}{path}"
 
     def public_url(self, process: str, path: str = "") -> str:
         """Returns the URL of a process for clients outside of the cluster; without an ingress, the internal URL."""
-        return domains.url(self.ingress, process, path) if self.ingress else self.url(process, path)
+        if self.ingress is None:
+            return self.url(process, path)
+        return domains.url(self.ingress, self.records, process, path)
 
     def members(self, process: str) -> tuple[str, ...]:
         """Returns the stable DNS names of the members of a process that is a StatefulSet."""
@@ -101,8 +101,12 @@ class Wiring:
         return self.mapping.get((project, "database"), GALERA.definition)
 
     def users(self, galera: str) -> tuple[str, ...]:
-        """Returns the projects whose databases a Galera cluster has."""
-        return tuple(project for project in DATABASES if self.galera(project) == galera)
+        """Returns the projects whose databases a Galera cluster has.
+
+        The account of a project has the project's name, and is configured in the ProxySQL of its Galera.
+        """
+        found = (name for name, record in self.records.by_name.items() if record.databases)
+        return tuple(project for project in found if self.galera(project) == galera)
 
     def proxy(self, project: str) -> str:
         """Returns the DNS name of the ProxySQL in front of a project's databases."""
@@ -168,6 +172,7 @@ def wiring(plan: Plan, environment: str) -> Wiring:
     """Returns the facts of a plan on which configuration files depend. `environment`: name of the cloud's namespace."""
     return Wiring(
         environment,
+        plan.settings.records,
         plan.architecture.computes,
         {process.name: process.instances for process in plan.processes},
         {process.name: plan.sizes[process.name].cpu_m / 1000 for process in plan.processes},

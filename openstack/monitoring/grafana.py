@@ -10,7 +10,7 @@ import json
 from typing import Any
 
 from blueprint.openstack.projects.process_definition import ConfigurationFile
-from blueprint.openstack.projects.records import port, records
+from blueprint.openstack.projects.records import own_records
 from files.yaml_writer import plain_document
 from openstack.config.layers import ConfigFile, Layer, Origin, Secret, TextFile, WrittenFile
 from openstack.config.ports import PROMETHEUS
@@ -18,7 +18,7 @@ from openstack.config.wiring import Wiring
 from openstack.monitoring.alerts import MEMBER, MEMBERS
 from openstack.monitoring.quorums import WatchedQuorum, quorums
 
-_RECORD = records()["prometheus"]
+_RECORD = own_records()["prometheus"]
 SETTINGS = _RECORD.file("grafana.ini")
 SOURCES = _RECORD.file("prometheus.yaml")
 PROVIDER = _RECORD.file("provisioning.yaml")
@@ -44,7 +44,7 @@ def files(wiring: Wiring, store: str) -> tuple[WrittenFile, ...]:
 def _settings() -> dict[str, dict[str, str | int | bool]]:
     return {
         "paths": {"data": "/var/lib/grafana", "provisioning": "/etc/grafana/provisioning"},
-        "server": {"http_port": port("grafana", "grafana")},
+        "server": {"http_port": own_records().port("grafana", "grafana")},
         "log": {"mode": "console"},
         "security": {"admin_user": "admin", "admin_password": _content(PASSWORD), "secret_key": _content(KEY)},
         "analytics": {"reporting_enabled": False, "check_for_updates": False, "check_for_plugin_updates": False},

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from blueprint.openstack.projects.records import port, records
+from blueprint.openstack.projects.records import own_records
 from files.yaml_writer import plain_document
 from openstack.config.layers import TextFile, WrittenFile
 from openstack.config.ports import ALERTMANAGER as PORT
 from openstack.config.wiring import Wiring
 
-_RECORD = records()["alertmanager"]
-_GOSSIP = port("nagios", "gossip")
+_RECORD = own_records()["alertmanager"]
+_GOSSIP = own_records().port("nagios", "gossip")
 _CONFIG = _RECORD.file("alertmanager.yml")
 _START = _RECORD.file("alertmanager-start.sh")
 

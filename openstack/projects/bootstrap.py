@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from blueprint.openstack.projects.process_definition import ConfigurationFile
-from blueprint.openstack.projects.records import records
+from blueprint.openstack.projects.records import own_records
 from openstack import scripts
 from openstack.accounts import ADMINISTRATOR
 from openstack.config.layers import Secret, TextFile
@@ -25,7 +25,7 @@ def jobs(wiring: Wiring) -> tuple[JobDefinition, ...]:
         name="bootstrap-cloud",
         image="keystone",
         user="keystone",
-        quorums=tuple(dict.fromkeys(map(wiring.galera, records()["bootstrap"].needs))),
+        quorums=tuple(dict.fromkeys(map(wiring.galera, own_records()["bootstrap"].needs))),
         command=f"python3 {_SCRIPT.path} {_CONTENT.path}",
         written=(
             TextFile(_SCRIPT.name, (scripts.text(_SCRIPT.name),)),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from blueprint.openstack.projects.records import records
+from blueprint.openstack.projects.records import own_records
 from openstack import accounts, ceph_client
 from openstack.config import cephx, sections
 from openstack.config.layers import ConfigFile, Layer, Origin, WrittenFile
@@ -10,7 +10,7 @@ from openstack.config.uwsgi import uwsgi
 from openstack.config.wiring import REGION, Wiring
 from openstack.definition import JobDefinition
 
-_CONFIGURATION = records()["cinder"].file("cinder.conf")
+_CONFIGURATION = own_records()["cinder"].file("cinder.conf")
 _BACKUP_ENTITY = "client.cinder-backup"
 _VOLUMES, _BACKUPS = "volumes", "backups"
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from blueprint.openstack.projects.records import port, records
+from blueprint.openstack.projects.records import own_records
 from openstack.config.layers import TextFile, WrittenFile
 from openstack.config.ports import FORWARD, OPENSEARCH
 from openstack.config.wiring import Wiring
 
-_CONFIG = records()["fluentd"].file("fluentd.conf")
+_CONFIG = own_records()["fluentd"].file("fluentd.conf")
 _AGGREGATOR, _COLLECTOR = "lma-aggregator", "log-collector"
 _DATA = "/var/lib/fluentd"
 _LOGS = "/var/log/pods"
-_MONITOR = port(_COLLECTOR, "monitor")
+_MONITOR = own_records().port(_COLLECTOR, "monitor")
 
 _BUFFER = f"""\
   <buffer>

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from blueprint.openstack.projects.records import records
+from blueprint.openstack.projects.records import own_records
 from openstack import accounts, ceph_client
 from openstack.config import cephx, sections
 from openstack.config.layers import ConfigFile, Layer, Origin, WrittenFile
@@ -10,7 +10,7 @@ from openstack.config.uwsgi import uwsgi
 from openstack.config.wiring import Wiring
 from openstack.definition import JobDefinition
 
-_CONFIGURATION = records()["glance"].file("glance-api.conf")
+_CONFIGURATION = own_records()["glance"].file("glance-api.conf")
 _ENTITY = "client.glance"
 _POOL = "images"
 _STORES = "https://docs.openstack.org/glance/2026.1/admin/multistores.html"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from blueprint.openstack.projects.records import records
+from blueprint.openstack.projects.records import own_records
 from openstack import accounts
 from openstack.config import sections
 from openstack.config.layers import ConfigFile, Layer, Origin, Secret, WrittenFile
@@ -10,7 +10,7 @@ from openstack.config.uwsgi import uwsgi
 from openstack.config.wiring import REGION, Wiring
 from openstack.definition import JobDefinition
 
-_CONFIGURATION = records()["heat"].file("heat.conf")
+_CONFIGURATION = own_records()["heat"].file("heat.conf")
 
 _MANUAL = "https://docs.openstack.org/heat/2026.1/configuration/config-options.html"
 _DOMAIN, _ADMINISTRATOR = "heat", "heat_domain_admin"

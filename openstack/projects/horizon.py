@@ -63,4 +63,4 @@ def _names(wiring: Wiring) -> list[str]:
     """Returns the host names to which Horizon answers. It answers a request for another host name with 400."""
     if wiring.ingress is None:
         return ["*"]
-    return [domains.host(wiring.ingress, "horizon"), wiring.host("horizon")]
+    return [domains.host(wiring.ingress, wiring.records, "horizon"), wiring.host("horizon")]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from blueprint.openstack.projects.records import records
+from blueprint.openstack.projects.records import own_records
 from openstack import accounts
 from openstack.config import sections
 from openstack.config.layers import ConfigFile, Layer, Origin, Secret, TextFile, WrittenFile
@@ -11,7 +11,7 @@ from openstack.config.wiring import REGION, Wiring
 from openstack.definition import JobDefinition
 
 _FERNET = "https://docs.openstack.org/keystone/2026.1/admin/fernet-token-faq.html"
-_RECORD = records()["keystone"]
+_RECORD = own_records()["keystone"]
 _CONFIGURATION = _RECORD.file("keystone.conf")
 _KEYS = tuple(_RECORD.file(f"{kind}-key-{number}") for kind in ("fernet", "credential") for number in (0, 1))
 """Files with Keystone's keys."""

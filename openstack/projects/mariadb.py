@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from blueprint.openstack.projects.process_definition import ConfigurationFile
-from blueprint.openstack.projects.records import records
+from blueprint.openstack.projects.records import own_records
 from openstack import scripts
 from openstack.config.layers import ConfigFile, Layer, Origin, Secret, TextFile, WrittenFile
 from openstack.config.wiring import GALERA, Wiring, beside_galera
@@ -19,7 +19,7 @@ FIRST_MEMBERS = 3
 cluster, so that adding a member does not restart the others. The start script finds further members by the headless
 Service."""
 
-_MYSQLD, _EXPORTER = records()["mariadb"].processes[0], "mysqld-exporter"
+_MYSQLD, _EXPORTER = own_records()["mariadb"].processes[0], "mysqld-exporter"
 _MODULES = scripts.modules("galera")
 _BACKUP_MODULES = scripts.modules("galera_backup")
 KEPT = 7

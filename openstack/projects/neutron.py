@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from blueprint.openstack.projects.records import records
+from blueprint.openstack.projects.records import own_records
 from blueprint.stackfile.settings import PhysicalNetwork
 from openstack import accounts, bridges, node_values
 from openstack.config import sections
@@ -13,7 +13,7 @@ from openstack.config.uwsgi import uwsgi
 from openstack.config.wiring import REGION, Wiring
 from openstack.definition import JobDefinition
 
-_RECORD = records()["neutron"]
+_RECORD = own_records()["neutron"]
 _CONFIGURATION, _ML2 = _RECORD.file("neutron.conf"), _RECORD.file("ml2_conf.ini")
 _MANUAL = "https://docs.openstack.org/neutron/2026.1/admin/deploy-ovs-selfservice.html"
 _AVAILABILITY = "https://docs.openstack.org/neutron/2026.1/admin/deploy-ovs-ha-vrrp.html"

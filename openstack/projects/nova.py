@@ -7,7 +7,7 @@ from dataclasses import replace
 from blueprint.openstack.projects.process_definition import (
     ConfigurationFile,
 )
-from blueprint.openstack.projects.records import records
+from blueprint.openstack.projects.records import own_records
 from openstack import accounts, ceph_client, node_values
 from openstack.config import cephx, sections
 from openstack.config.layers import ConfigFile, Layer, Origin, Secret, Section, TextFile, WrittenFile
@@ -15,7 +15,7 @@ from openstack.config.uwsgi import uwsgi
 from openstack.config.wiring import REGION, Wiring
 from openstack.definition import ActionDefinition, JobDefinition
 
-_CONFIGURATION = records()["nova"].file("nova.conf")
+_CONFIGURATION = own_records()["nova"].file("nova.conf")
 _CONSOLE_PAGE = "/vnc_lite.html"
 _ENTITY = "client.nova"
 _POOL = "vms"

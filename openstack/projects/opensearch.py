@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from blueprint.openstack.projects.records import port
+from blueprint.openstack.projects.records import own_records
 from files.yaml_writer import plain_document
 from openstack.config.layers import TextFile, WrittenFile
 from openstack.config.ports import OPENSEARCH as PORT
@@ -55,7 +55,7 @@ def _cluster(members: tuple[str, ...]) -> dict[str, object]:
 def _dashboards(wiring: Wiring) -> dict[str, object]:
     return {
         "server.host": "0.0.0.0",  # noqa: S104 - a pod's own network
-        "server.port": port(_DASHBOARDS, "dashboards"),
+        "server.port": own_records().port(_DASHBOARDS, "dashboards"),
         "opensearch.hosts": [f"http://{member}:{PORT}" for member in wiring.members(_OPENSEARCH)],
         "path.data": "/var/lib/opensearch-dashboards",
         "data.search.usageTelemetry.enabled": False,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from blueprint.openstack.projects.records import records
+from blueprint.openstack.projects.records import own_records
 from openstack import accounts
 from openstack.config import sections
 from openstack.config.layers import ConfigFile, WrittenFile
@@ -10,7 +10,7 @@ from openstack.config.uwsgi import uwsgi
 from openstack.config.wiring import Wiring
 from openstack.definition import JobDefinition
 
-_CONFIGURATION = records()["placement"].file("placement.conf")
+_CONFIGURATION = own_records()["placement"].file("placement.conf")
 
 
 def configure(wiring: Wiring, _name: str) -> tuple[WrittenFile, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from blueprint.openstack.projects.records import records
+from blueprint.openstack.projects.records import own_records
 from files.yaml_writer import plain_document
 from openstack.config import ports
 from openstack.config.layers import Secret, TextFile, WrittenFile
@@ -11,7 +11,7 @@ from openstack.monitoring import alerts, grafana, scraping
 
 _CLOUD = "openstack"
 """Name of the cloud in clouds.yml. The command of openstack-exporter has it too."""
-_ALERTS = records()["prometheus"].file("alerts.yml")
+_ALERTS = own_records()["prometheus"].file("alerts.yml")
 
 # The exporter listens only on the node's address, because the node's other networks do not need its metrics.
 _NODE_START = f"""\

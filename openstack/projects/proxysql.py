@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from blueprint.openstack.projects.records import port
+from blueprint.openstack.projects.records import own_records
 from openstack import scripts
 from openstack.config.layers import Secret, TextFile
 from openstack.config.ports import MYSQL
 from openstack.config.wiring import Wiring, beside_galera
 
-PORT = port("proxysql", "proxysql")
+PORT = own_records().port("proxysql", "proxysql")
 
 _WRITERS, _BACKUP_WRITERS, _READERS, _OFFLINE = 10, 20, 30, 9999
 """Numbers of ProxySQL's hostgroups: the writer, members that may become the writer, readers (not used), and members

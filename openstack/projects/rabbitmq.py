@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from blueprint.openstack.projects.records import records
+from blueprint.openstack.projects.records import own_records
 from openstack import scripts
 from openstack.config.layers import ConfigFile, Layer, Origin, Secret, TextFile, WrittenFile
 from openstack.config.wiring import Wiring
@@ -13,7 +13,7 @@ FIRST_MEMBERS = 3
 """Number of RabbitMQ members in the configured list, by which a member without data finds the cluster. The list does
 not grow with the cluster, so that adding a member does not restart the others."""
 
-_RECORD = records()["rabbitmq"]
+_RECORD = own_records()["rabbitmq"]
 PATIENCE = _RECORD.processes[0].containers[0].patience
 """Minutes that a member waits for the others when it starts; the record has the reason."""
 _FORMATION = "https://www.rabbitmq.com/docs/cluster-formation"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from blueprint.openstack.projects.records import own_records
 from openstack import accounts, ceph_client
-from openstack.config import cephx
+from openstack.config import cephx, ports
 from openstack.config.layers import Layer, Origin, Secret, Section, TextFile, WrittenFile
-from openstack.config.ports import APIS
 from openstack.config.wiring import Wiring
 from openstack.definition import JobDefinition
 
@@ -16,7 +16,7 @@ _RIGHTS = cephx.entry(_ENTITY, mon="allow rw", osd="allow rwx")
 """Rights of the gateway's Ceph account, which let it create its own pools
 (https://docs.ceph.com/en/tentacle/radosgw/pools/)."""
 _PASSWORD = "keystone-password"  # noqa: S105 - the name of a file
-_PORT = APIS["radosgw"]
+_PORT = ports.api(own_records(), "radosgw")
 
 
 def configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:

@@ -11,6 +11,7 @@ from blueprint.architecture.loader import load_architecture
 from blueprint.architecture.model import Row
 from blueprint.replicas import Reason, Replicas
 from blueprint.stackfile.settings import Settings
+from tests.projects import RECORDS
 from tests.stacks import full_size, own_galera, parsed, two_brokers
 
 ROWS = {row.service: row for row in load_architecture("300").rows}
@@ -92,4 +93,4 @@ def test_each_number_of_the_stack_file_has_the_process_that_it_counts() -> None:
 )
 def test_no_number_for_what_runs_on_every_node(process: str, reason: str | None) -> None:
     rows: dict[str, Row] = ROWS
-    assert replicas.refusal(process, rows) == reason
+    assert replicas.refusal(process, rows, RECORDS) == reason

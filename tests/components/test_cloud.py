@@ -21,7 +21,8 @@ from components.cloud import Cloud, CloudArgs
 from components.openstack.environment import Environment, EnvironmentArgs
 from components.target import GuestMachine
 from components.target.render import Render
-from openstack.projects import PROCESSES, PROJECTS, horizon
+from openstack.projects import horizon
+from tests.projects import PROCESSES, PROJECTS
 from tests.recording import Recorded, record
 from tests.stacks import STACKS, full_size, parsed
 

@@ -1,4 +1,7 @@
-"""A project is added to a copy of Quorate with two files: its record and its Python module. Nothing else is edited."""
+"""A made-up project of two files, its record and its Python module, and nothing else that is edited.
+
+The files are in the tree of a copy of Quorate, or beside the stack file of such a copy (`quorate:projects`).
+"""
 
 from __future__ import annotations
 
@@ -22,34 +25,61 @@ FILES = ROOT / "tests" / "data" / "projects"
 
 LISTS = """\
 import json
+from pathlib import Path
 from blueprint.openstack import options, secret_names
 from blueprint.stackfile import further_clusters
+from blueprint.stackfile.loader import load_file
 from blueprint.topology.definitions import catalogue
-from openstack.config import domains, ports, wiring
-from openstack.projects import PROJECTS
-from toolchain import option_lists
+from openstack.catalogue import projects
+from openstack.config import ports
+records = load_file(Path("Pulumi.dev.yaml")).records
 print(json.dumps({
-    "accounts": sorted(each for each in secret_names.ACCOUNTS if each.startswith("sundial/")),
-    "cache keys": "sundial/memcached" in secret_names.CACHE_KEYS,
-    "fixed": secret_names.FIXED["sundial/gnomon"],
-    "databases": wiring.DATABASES["sundial"],
-    "port": ports.APIS["sundial-api"],
-    "subdomain": domains.SUBDOMAINS["sundial-api"],
-    "options": options.FILES["sundial"],
-    "namespaces": option_lists.PROJECTS["sundial"],
-    "clusters": ["sundial" in kind.projects for kind in further_clusters.KINDS.values()],
-    "a topology's name": catalogue().services["sundial-api"].companion,
-    "last": PROJECTS[-1].name,
+    "accounts": sorted(each for each in secret_names.accounts(records) if each.startswith("sundial/")),
+    "cache keys": "sundial/memcached" in secret_names.cache_keys(records),
+    "fixed": secret_names.fixed(records)["sundial/gnomon"],
+    "databases": records["sundial"].databases,
+    "port": ports.api(records, "sundial-api"),
+    "subdomain": records.processes["sundial-api"].subdomain,
+    "options": options.files_by_project(records)["sundial"],
+    "clusters": ["sundial" in kind.projects(records) for kind in further_clusters.KINDS.values()],
+    "a topology's name": catalogue(records).services["sundial-api"].companion,
+    "last": projects(records)[-1].name,
 }))
 """
 PAGE = """\
 from commands import service_pages
 print(service_pages.pages()["sundial.md"])
 """
+NAMESPACES = """\
+from toolchain import option_lists
+print(option_lists.PROJECTS["sundial"]["sundial.conf"])
+"""
+IN_THE_TREE, BESIDE = "in the tree", "beside the stack file"
+FOLDER = "my-project"
+
+
+@pytest.fixture(scope="module", params=[IN_THE_TREE, BESIDE])
+def place(request: pytest.FixtureRequest) -> str:
+    """Where the files of the made-up project are."""
+    return request.param
+
+
+def lay_out(project: Project, place: str) -> None:
+    """Puts the files of the made-up project into their places."""
+    for path in FILES.glob("sundial.*"):
+        folder = project.directory / FOLDER
+        if place == IN_THE_TREE:
+            inside = "blueprint/openstack/projects" if path.suffix == ".yaml" else "openstack/projects"
+            folder = project.directory / inside
+        folder.mkdir(exist_ok=True)
+        (folder / path.name).write_bytes(path.read_bytes())
+    if place == BESIDE:
+        file = project.directory / "Pulumi.dev.yaml"
+        file.write_text(file.read_text().replace("config:\n", f"config:\n  quorate:projects: ./{FOLDER}\n", 1))
 
 
 @pytest.fixture(scope="module")
-def added(tmp_path_factory: pytest.TempPathFactory, engine: dict[str, str]) -> tuple[Project, Done]:
+def added(tmp_path_factory: pytest.TempPathFactory, engine: dict[str, str], place: str) -> tuple[Project, Done]:
     """A copy of the repository with the made-up project, and the preview of its stack with the policy pack."""
 
     def make(directory: Path) -> None:
@@ -57,15 +87,13 @@ def added(tmp_path_factory: pytest.TempPathFactory, engine: dict[str, str]) -> t
         for name in SOURCES:
             (project.directory / name).unlink()
         copy_sources(project.directory)
-        for path in FILES.glob("sundial.*"):
-            place = "blueprint/openstack/projects" if path.suffix == ".yaml" else "openstack/projects"
-            (project.directory / place / path.name).write_bytes(path.read_bytes())
+        lay_out(project, place)
         shutil.copytree(ROOT / "examples", project.directory / "examples")  # stacks whose plans the page shows
         shutil.copy(STACKS["prod"], project.directory)
         done = project.run("preview", *PACK)
         (directory / "done.json").write_text(json.dumps([done.code, done.output, done.events]), encoding="utf-8")
 
-    directory = made_once(tmp_path_factory, "made-up-project", make)
+    directory = made_once(tmp_path_factory, f"made-up-project-{place.replace(' ', '-')}", make)
     code, output, events = json.loads((directory / "done.json").read_text(encoding="utf-8"))
     project = Project(directory / "copy", "dev", with_state(engine, directory / "copy"))
     return project, Done(code, output, events)
@@ -112,18 +140,19 @@ def test_every_list_has_it(added: tuple[Project, Done]) -> None:
         "port": 8123,
         "subdomain": "time",
         "options": ["sundial.conf"],
-        "namespaces": {"sundial.conf": ["sundial", "oslo.log"]},
         "clusters": [True, True],
         "a topology's name": True,
         "last": "sundial",
     }
 
 
-def test_it_is_planned(added: tuple[Project, Done]) -> None:
+def test_it_is_planned(added: tuple[Project, Done], place: str) -> None:
     project, _ = added
     made = json.loads(quorate(project, "plan", "--stack", "dev", "--json"))
     (companion,) = [each for each in made["companions"] if each["name"] == "sundial-api"]
     assert (companion["companionOf"], companion["instances"]) == ("keystone", 3)
+    own = f"({FOLDER}/sundial.yaml, of the stack's own)" in companion["source"]
+    assert own == (place == BESIDE)
 
 
 def test_its_jobs_complete_before_its_process_starts(added: tuple[Project, Done]) -> None:
@@ -185,7 +214,9 @@ def test_quorate_config_shows_its_options_with_their_sources(added: tuple[Projec
     assert "# project: https://sundial.example.org" in shown
 
 
-def test_it_has_a_page(added: tuple[Project, Done]) -> None:
+@pytest.mark.parametrize("place", [IN_THE_TREE], indirect=True)
+def test_one_of_quorates_has_a_page_and_lists_of_options(added: tuple[Project, Done]) -> None:
+    assert run(added[0], "-c", NAMESPACES) == "['sundial', 'oslo.log']\n"
     page = run(added[0], "-c", PAGE)
     assert "It has no moving parts." in page
     assert "| `sundial-api` | Deployment | sundial-api | 8123 api (project, monitoring) | beside keystone-all |" in page

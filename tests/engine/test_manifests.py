@@ -9,8 +9,8 @@ import pytest
 
 from blueprint.plan.layout import ServicePlan
 from blueprint.plan.plan import Plan
-from openstack.projects import PROCESSES
 from tests.engine.conftest import Project, Projects
+from tests.projects import PROCESSES
 
 KINDS = ("Deployment", "StatefulSet", "DaemonSet")
 STATEFUL = {"rabbitmq", "mysqld", "ceph-mon", "influxdb-grafana", "elasticsearch-kibana", "lma-aggregator"}

@@ -9,7 +9,7 @@ from typing import Any
 import pulumi
 import pytest
 
-from blueprint.openstack.secret_names import ACCOUNTS, CACHE_KEYS, FIXED
+from blueprint.openstack import secret_names
 from blueprint.plan.plan import Plan
 from blueprint.plan.planner import plan
 from components.cloud import Cloud, CloudArgs
@@ -18,6 +18,7 @@ from components.target.render import Render
 from openstack import accounts, configuration
 from openstack.config.formats import public_text, secret_text
 from openstack.config.wiring import Wiring, wiring
+from tests.projects import RECORDS
 from tests.recording import Recorded, record
 from tests.stacks import full_size, parsed
 
@@ -118,7 +119,8 @@ def test_every_secret_of_the_cloud_is_listed() -> None:
         template = each.inputs.get("spec", {}).get("template", {})
         pairs = template.get("metadata", {}).get("annotations", {}).get(GENERATIONS, "")
         used |= {pair.partition("=")[0] for pair in pairs.split(",") if pair}
-    listed = ACCOUNTS | CACHE_KEYS | FIXED.keys()
+    keys, fixed = secret_names.cache_keys(RECORDS), secret_names.fixed(RECORDS).keys()
+    listed = secret_names.accounts(RECORDS) | keys | fixed
     assert used <= listed
     # Jobs alone use the administrators' passwords.
     assert listed - used <= {"keystone/admin", "rabbitmq/admin"}

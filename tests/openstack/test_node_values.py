@@ -15,7 +15,7 @@ from blueprint.plan.planner import plan
 from components.cloud import Cloud, CloudArgs
 from components.target.render import Render
 from openstack import configuration, node_values
-from openstack.projects import PROCESSES
+from tests.projects import PROCESSES
 from tests.recording import Recorded, record
 from tests.stacks import full_size, parsed
 from tests.trials.services.stack import documents

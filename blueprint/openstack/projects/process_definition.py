@@ -29,6 +29,8 @@ Client = Literal["members", "project", "needs", "monitoring", "nodes", "everyone
 DnsLabel = Annotated[str, StringConstraints(pattern=r"^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$")]
 PortName = Annotated[str, StringConstraints(pattern=r"^[a-z]([-a-z0-9]{0,13}[a-z0-9])?$")]
 """Name of a port; Kubernetes allows 15 characters."""
+ScriptName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*\.(py|sh)$")]
+"""Name of a file in openstack/scripts."""
 PortNumber = Annotated[int, Field(ge=1, le=65535)]
 _STRICT = ConfigDict(extra="forbid", strict=True, defer_build=True)  # one schema for all, that of the record
 
@@ -67,7 +69,7 @@ class Exec:
 
     command: tuple[Text, ...]
     timeout: Count = 15
-    script: str | None = None
+    script: ScriptName | None = None
     """A Python file of openstack/scripts that runs with the arguments `command`; None if `command` is the command."""
     kind: Literal["exec"] = "exec"
 
@@ -133,7 +135,7 @@ class Container:
     root, because it reads files of the node that only root may read."""
     command: str = ""
     """The command that Kolla's start script runs: words separated by spaces, no shell. In other images bash runs it."""
-    script: str | None = None
+    script: ScriptName | None = None
     """A shell script of openstack/scripts that runs instead of `command`, in an image without Kolla's start script."""
     ready: Probe
     alive: Probe | None = None
@@ -241,6 +243,9 @@ class ProcessDefinition:
     sizes: Sizes
     companion: Companion | None = None
     """How the process is planned beside a row; None if it has a row of its own."""
+    follows: DnsLabel | None = None
+    """The process on whose nodes this one runs if a topology of Fuel-CCP places only the other one, because Fuel-CCP
+    had no service for this one. Its project then uses the other one's database."""
     configured_with: tuple[DnsLabel, ...] = ()
     """Services whose addresses or numbers of workers are in the process's configuration, so that a stack with the
     process must have them too."""

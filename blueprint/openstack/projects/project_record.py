@@ -12,8 +12,10 @@ from blueprint.source import Count, DataModel, Text
 
 VERSION = 1
 """Version of the records' form, raised with every incompatible change."""
-ProjectName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
-"""Name of a project, which is also that of its Python module."""
+ProjectName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9]{0,29}$")]
+"""Name of a project, which is also that of its Python module, its accounts, and the beginning of its objects' names.
+
+Kubernetes allows 63 characters for the name of a job, such as <project>-notifications-<digest>."""
 
 
 class Endpoint(DataModel):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 
 from blueprint.openstack.projects.process_definition import Container, Http, ProcessDefinition, Tcp
@@ -11,6 +12,16 @@ from text.suggestion import did_you_mean
 
 Fault = tuple[str, str]
 """A key of a record, and what is wrong with it."""
+FIRST_ORDER = 1000
+"""The first position of a stack's own projects and companions. Those before are Quorate's, so that none of a later
+version of Quorate has the position of a stack's own."""
+_RESERVED = {
+    "admin": "Keystone's and RabbitMQ's administrator has this name",
+    "notifications": "the vhost of all projects' notifications has this name",
+    "records": "it is the key of quorate:projects for the folder of records",
+    "root": "Galera's administrator has this name",
+}
+"""Names that no project can have, because its accounts have them too, each with the reason."""
 _NEEDS = {"databases": "mariadb", "messaging": "rabbitmq", "endpoints": "keystone"}
 """Keys of a record, each with the project that a project with this key must need."""
 
@@ -34,10 +45,34 @@ def faults(record: ProjectRecord) -> Iterator[Fault]:
             yield f"{key}.after", _unknown(process.after, names, "process of the project")
 
 
+def stack_faults(record: ProjectRecord, own: Mapping[str, ProjectRecord]) -> Iterator[Fault]:
+    """Yields the faults of a record that is beside a stack file. `own`: Quorate's records."""
+    if record.name in own:
+        yield "name", f"{record.name} is a project of Quorate; write another name, which is also that of the file"
+    elif record.name in _RESERVED:
+        yield "name", f"{record.name} is taken: {_RESERVED[record.name]}; write another name, also for the file"
+    orders = {"order": record.order} | {
+        f"processes.{number}.companion.order": process.companion.order
+        for number, process in enumerate(record.processes)
+        if process.companion
+    }
+    for key, order in orders.items():
+        if order < FIRST_ORDER:
+            yield key, f"{order} is for projects of Quorate, to which others are added; write {FIRST_ORDER} or more"
+
+
 def _process_faults(process: ProcessDefinition) -> Iterator[Fault]:
     if not process.containers:
         yield "containers", "is empty; write at least the container that runs the process"
     ports = {port.name for port in process.ports}
+    listening = [f"{port.number}/{port.protocol}" for port in process.ports]
+    yield from (
+        ("containers", f"port {each} is that of two ports of the pod; write another") for each in _twice(listening)
+    )
+    names = [port.name for port in process.ports]
+    yield from (("containers", f"{each} is the name of two ports of the pod; write another") for each in _twice(names))
+    services = list(map(str, process.exposed.values()))
+    yield from (("exposed", f"{each} is that of two ports; write another") for each in _twice(services))
     for target in process.exposed:
         if target not in ports:
             yield f"exposed.{target}", _unknown(target, ports, "port of its containers")
@@ -67,8 +102,11 @@ def shared_faults(found: Mapping[str, ProjectRecord]) -> Iterator[tuple[str, str
 
     `found`: all records, in their order.
     """
-    yield from _claimed_twice(found)
-    processes = {each.name: each for record in found.values() for each in record.processes}
+    yield from claimed_twice(found)
+    processes: dict[str, ProcessDefinition] = {}
+    for record in found.values():
+        for each in record.processes:
+            processes.setdefault(each.name, each)  # a second one of the name has its fault already
     for name, record in found.items():
         for needed in record.needs:
             if needed not in found:
@@ -78,6 +116,8 @@ def shared_faults(found: Mapping[str, ProjectRecord]) -> Iterator[tuple[str, str
             for other in process.configured_with:
                 if other not in processes:
                     yield name, f"{key}.configured_with", _unknown(other, processes, "process")
+            if process.follows and process.follows not in processes:
+                yield name, f"{key}.follows", _unknown(process.follows, processes, "process")
             if process.companion:
                 row = processes.get(process.companion.of)
                 if row is None or row.companion:
@@ -90,8 +130,11 @@ def shared_faults(found: Mapping[str, ProjectRecord]) -> Iterator[tuple[str, str
         yield circle[0], "needs", f"form a circle ({' needs '.join(reversed(circle))}); remove one"
 
 
-def _claimed_twice(found: Mapping[str, ProjectRecord]) -> Iterator[tuple[str, str, str]]:
-    """Yields a fault for each position, process, subdomain, database and secret that two records claim."""
+def claimed_twice(found: Mapping[str, ProjectRecord]) -> Iterator[tuple[str, str, str]]:
+    """Yields a fault for each position, process, subdomain, database, secret and port of nodes that two records claim.
+
+    `found`: as for `shared_faults`; a fault is that of the later record.
+    """
     owners: dict[tuple[str, object], str] = {}
     for name, record in found.items():
         claims: list[tuple[str, object]] = [
@@ -100,6 +143,7 @@ def _claimed_twice(found: Mapping[str, ProjectRecord]) -> Iterator[tuple[str, st
             *(("process", each.name) for each in record.processes),
             *(("companion.order", each.companion.order) for each in record.processes if each.companion),
             *(("subdomain", each.subdomain) for each in record.processes if each.subdomain),
+            *(("port of the host's network", port) for each in record.processes for port in _host_ports(each)),
             *(("secret", secret) for secret in record.fixed_secrets),
             *(("service of CCP", service) for service in record.ccp),
         ]
@@ -107,6 +151,15 @@ def _claimed_twice(found: Mapping[str, ProjectRecord]) -> Iterator[tuple[str, st
             if other := owners.get((kind, value)):
                 yield name, "", f"{kind} {value} is that of {other} already; write another"
             owners.setdefault((kind, value), name)
+
+
+def _host_ports(process: ProcessDefinition) -> tuple[str, ...]:
+    """Returns the ports on which a process listens on its node, where all processes of the host's network meet."""
+    return tuple(f"{each.number}/{each.protocol}" for each in process.ports) if process.host_network else ()
+
+
+def _twice(values: Sequence[str]) -> list[str]:
+    return [value for value, count in Counter(values).items() if count > 1]
 
 
 def _unknown(name: str, known: Collection[str], kind: str) -> str:

@@ -1,57 +1,97 @@
-"""Reads the records of the OpenStack projects. Every list of facts about projects is derived from them.
+"""The records of the OpenStack projects that a stack may have. Every list of facts about projects is derived from them.
 
-What cannot be data (jobs, and the content of configuration files) is in openstack/projects/<name>.py.
+These are Quorate's own records and, if the stack file names a folder (`quorate:projects`), those of the folder. They
+are a value, which a stack's settings have, so that a process can plan several stacks with different projects. What
+cannot be data (jobs, and the content of configuration files) is in Python files: openstack/project_modules.py.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import heapq
-from collections.abc import Iterator, Mapping
-from functools import cache
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property
 from graphlib import TopologicalSorter
 from pathlib import Path
-from typing import Any
 
-from pydantic import ValidationError
-from pydantic_core import ErrorDetails
-
-from blueprint import yaml_file
-from blueprint.model_errors import expected, location
-from blueprint.openstack.projects import process_definition as forms
-from blueprint.openstack.projects import record_checks
-from blueprint.openstack.projects.ccp import CcpService
+from blueprint.openstack.projects import record_folder, record_reader
 from blueprint.openstack.projects.process_definition import ProcessDefinition
-from blueprint.openstack.projects.project_record import Endpoint, ProjectRecord
-from blueprint.problems import InvalidStackError, Problem, shown
-from files import yaml_reader
-from text.suggestion import did_you_mean
+from blueprint.openstack.projects.project_record import ProjectRecord
+from blueprint.problems import InvalidStackError, Problem
 
 FOLDER = Path(__file__).parent
-_FORM = "the record of a project (docs/openstack.md)"
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """The records of all projects that a stack may have."""
+
+    by_name: Mapping[str, ProjectRecord]
+    """The records by project, in their order."""
+    added: Mapping[str, Path] = field(default_factory=dict[str, Path])
+    """The files of the records that are beside the stack file, by project. The other projects are Quorate's own."""
+
+    def __getitem__(self, project: str) -> ProjectRecord:
+        return self.by_name[project]
+
+    @cached_property
+    def by_needs(self) -> Mapping[str, ProjectRecord]:
+        """The records by project, each after those that it needs, otherwise in their order."""
+        return by_needs(self.by_name)
+
+    @cached_property
+    def processes(self) -> Mapping[str, ProcessDefinition]:
+        """The processes of all projects by name, each after those of the projects that its project needs."""
+        return {each.name: each for record in self.by_needs.values() for each in record.processes}
+
+    def port(self, process: str, name: str) -> int:
+        """Returns the number of a port on which a process's containers listen, by the port's name."""
+        return next(each.number for each in self.processes[process].ports if each.name == name)
+
+    def project_of(self, process: str) -> str:
+        """Returns the name of the project that has a process; empty if there is no such process."""
+        return self.processes[process].project if process in self.processes else ""
+
+    def file(self, project: str) -> str:
+        """Returns the path of a project's record, in Quorate's repository or beside the stack file."""
+        return str(self.added.get(project, f"blueprint/openstack/projects/{project}.yaml"))
+
+    def added_file(self, process: str) -> Path | None:
+        """Returns the record of a process that is beside the stack file; None for processes of Quorate's projects."""
+        return self.added.get(self.project_of(process))
 
 
 @cache
-def records() -> Mapping[str, ProjectRecord]:
-    """Returns the record of each project by name, in the order of the records.
+def own_records() -> Records:
+    """Returns the records of Quorate's own projects.
 
     Raises InvalidStackError, with every problem of every record, if one is invalid.
     """
-    found, problems = read(FOLDER, are_own=True)
+    found, problems = record_reader.read(FOLDER, is_plain=True)
     if problems:
         raise InvalidStackError(problems)
-    return found
+    return Records(found)
+
+
+def stack_records(folder: str | None) -> tuple[Records, Sequence[Problem]]:
+    """Returns the records of a stack's projects, and the problems of those in its folder.
+
+    `folder`: the folder that the stack file names, inside the working directory; None for Quorate's own projects. If
+    there are problems, the records are Quorate's own. A folder is read once in a process.
+    """
+    return _with_folder(Path(folder), Path.cwd()) if folder else (own_records(), ())
 
 
 @cache
-def processes() -> Mapping[str, ProcessDefinition]:
-    """Returns the processes of all projects by name, each after those of the projects that its project needs."""
-    return {each.name: each for record in by_needs(records()).values() for each in record.processes}
-
-
-def port(process_name: str, name: str) -> int:
-    """Returns the number of a port on which a process's containers listen, by the port's name."""
-    return next(each.number for each in processes()[process_name].ports if each.name == name)
+def _with_folder(folder: Path, project: Path) -> tuple[Records, Sequence[Problem]]:
+    own = own_records()
+    if problems := record_folder.unusable(folder, project):
+        return own, problems
+    found, problems = record_reader.read(folder, own=own.by_name)
+    if problems := [*record_folder.left_over(folder), *problems]:
+        return own, problems
+    ordered = sorted(({**own.by_name, **found}).items(), key=lambda item: item[1].order)
+    return Records(dict(ordered), {name: folder / f"{name}.yaml" for name in found}), ()
 
 
 def by_needs(found: Mapping[str, ProjectRecord]) -> Mapping[str, ProjectRecord]:
@@ -67,76 +107,3 @@ def by_needs(found: Mapping[str, ProjectRecord]) -> Mapping[str, ProjectRecord]:
         result[name] = found[name]
         sorter.done(name)
     return result
-
-
-def read(folder: Path, *, are_own: bool = False) -> tuple[Mapping[str, ProjectRecord], list[Problem]]:
-    """Reads the records in a folder. Returns the valid ones by name, in order, and the problems of the others.
-
-    `are_own`: whether the files are Quorate's own, of which its tests know that they are YAML without pitfalls.
-    """
-    found: dict[str, ProjectRecord] = {}
-    problems: list[Problem] = []
-    for path in sorted(folder.glob("*.yaml")):
-        try:
-            content = yaml_reader.load_own(path.read_text(encoding="utf-8")) if are_own else yaml_file.read(path, _FORM)
-            # Through JSON, because strict mode accepts a list for a tuple only in JSON input.
-            record = ProjectRecord.model_validate_json(yaml_reader.to_json(content))
-        except InvalidStackError as error:
-            problems += error.problems
-        except ValidationError as error:
-            problems += [_problem(path, each) for each in error.errors(include_url=False)]
-        else:
-            problems += [Problem(_key(path, key), text) for key, text in record_checks.faults(record)]
-            if record.name == path.stem:
-                found[path.stem] = record
-            else:
-                problems.append(Problem(_key(path, "name"), f"'{record.name}' is not the file's; write {path.stem}"))
-    ordered = dict(sorted(found.items(), key=lambda item: (item[1].order, item[0])))
-    if not problems:  # otherwise a record that others refer to may be left out
-        shared = record_checks.shared_faults(ordered)
-        problems = [Problem(_key(folder / f"{name}.yaml", key), text) for name, key, text in shared]
-    return ordered, problems
-
-
-def _key(path: Path, key: str) -> str:
-    return f"{path} ({key})" if key else str(path)
-
-
-def _problem(path: Path, error: ErrorDetails) -> Problem:
-    # pydantic puts the kind of a probe into the path.
-    where = [part for part in location(error) if part not in _PROBES]
-    key = _key(path, ".".join(map(str, where)))
-    if error["type"] == "missing":
-        return Problem(key, "is missing; add it")
-    if error["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
-        parents = [part for part in error["loc"][:-1] if isinstance(part, str)]
-        hint = did_you_mean(str(error["loc"][-1]), tuple(_keys(parents)))
-        return Problem(key, f"is not a key of a record{hint}; remove it")
-    return Problem(key, f"{shown(error['input'])} does not fit; write {expected(error)}")
-
-
-_PROBES: Mapping[str, Any] = {"http": forms.Http, "tcp": forms.Tcp, "exec": forms.Exec, "connection": forms.Connection}
-_FORMS: Mapping[str, Any] = {
-    **_PROBES,
-    "endpoints": Endpoint,
-    "ccp": CcpService,
-    "processes": ProcessDefinition,
-    "containers": forms.Container,
-    "ports": forms.Port,
-    "files": forms.ConfigurationFile,
-    "host_paths": forms.HostPath,
-    "sizes": forms.Sizes,
-    "production": forms.Resources,
-    "lab": forms.Resources,
-    "companion": forms.Companion,
-}
-"""The form of what is below a key of a record."""
-
-
-def _keys(parents: list[str]) -> Iterator[str]:
-    """Yields the keys that a record knows below the keys `parents`."""
-    form = next((_FORMS[name] for name in reversed(parents) if name in _FORMS), ProjectRecord)
-    if dataclasses.is_dataclass(form):
-        yield from (field.name for field in dataclasses.fields(form))
-    else:
-        yield from form.model_fields

@@ -8,26 +8,28 @@ from typing import get_args
 import pytest
 
 from blueprint.openstack import options
-from blueprint.openstack.options import FILES, Kind, Sections, listed
+from blueprint.openstack.options import Kind, Sections, listed
 from blueprint.plan.planner import plan
 from blueprint.releases import DISTRO_VERSIONS
 from blueprint.stackfile.loader import load_file
 from blueprint.stackfile.settings import Settings
+from tests.projects import OPTION_FILES
 from tests.stacks import ROOT, full_size, parsed
 from toolchain.openstack_programs import DEFAULT, releases
 from toolchain.option_lists import PROJECTS
 
 WITH_LISTS = sorted(path.name for path in (ROOT / "blueprint/openstack/options").iterdir())
-EVERY_LIST = [(release, file) for release in WITH_LISTS for files in FILES.values() for file in files]
+EVERY_LIST = [(release, file) for release in WITH_LISTS for files in OPTION_FILES.values() for file in files]
 
 
 def found(project: str, file: str, sections: Sections) -> list[str]:
-    return [str(problem) for problem in options.problems("key", project, "2026.1", {file: sections})]
+    known = OPTION_FILES.get(project, ())
+    return [str(problem) for problem in options.problems("key", project, known, "2026.1", {file: sections})]
 
 
 def test_every_release_has_every_list() -> None:
     assert WITH_LISTS == sorted(DISTRO_VERSIONS) == releases()
-    assert {project: tuple(files) for project, files in PROJECTS.items()} == FILES
+    assert {project: tuple(files) for project, files in PROJECTS.items()} == OPTION_FILES
 
 
 def test_the_tests_run_the_services_of_the_default_release() -> None:
@@ -95,4 +97,4 @@ def test_an_option_that_is_to_be_removed_is_a_warning_of_the_plan() -> None:
     given = {"nova": {"options": {"nova.conf": {"DEFAULT": {"backdoor_port": "1"}}}}}
     (warning,) = [text for text in plan(parsed(full_size("100", projects=given))).warnings if "backdoor" in text]
     assert warning.startswith("quorate:projects.nova.options.nova.conf.DEFAULT.backdoor_port: a release after 2026.1")
-    assert load_file(ROOT / "Pulumi.dev.yaml").projects == {}
+    assert load_file(ROOT / "Pulumi.dev.yaml").projects.overrides == {}

@@ -11,7 +11,8 @@ import pytest
 import yaml
 
 from blueprint.openstack.projects.project_record import VERSION
-from blueprint.openstack.projects.records import FOLDER, by_needs, read, records
+from blueprint.openstack.projects.record_reader import read
+from blueprint.openstack.projects.records import FOLDER, by_needs, own_records
 from tests.stacks import ROOT
 
 MADE_UP = (ROOT / "tests" / "data" / "projects" / "sundial.yaml").read_text(encoding="utf-8")
@@ -28,25 +29,26 @@ def problems(folder: Path) -> list[str]:
 
 
 def test_our_records_have_no_pitfalls_of_yaml() -> None:
-    assert read(FOLDER) == (records(), [])
+    assert read(FOLDER) == (own_records().by_name, [])
 
 
 def test_our_records_are_in_their_order() -> None:
-    assert list(records())[:3] == ["mariadb", "rabbitmq", "memcached"]
-    assert {record.version for record in records().values()} == {VERSION}
-    assert records()["nova"].databases == ("nova_api", "nova_cell0", "nova")
-    assert records()["heat"].accounts == ("database", "messaging", "notifications")
+    records = own_records()
+    assert list(records.by_name)[:3] == ["mariadb", "rabbitmq", "memcached"]
+    assert {record.version for record in records.by_name.values()} == {VERSION}
+    assert records["nova"].databases == ("nova_api", "nova_cell0", "nova")
+    assert records["heat"].accounts == ("database", "messaging", "notifications")
 
 
 def test_a_project_comes_after_those_that_it_needs_and_otherwise_in_its_place() -> None:
-    names = list(by_needs(records()))
+    names = list(by_needs(own_records().by_name))
     assert names[4:11] == ["keystone", "glance", "placement", "neutron", "nova", "bootstrap", "cinder"]
-    for name, record in records().items():
+    for name, record in own_records().by_name.items():
         assert all(names.index(needed) < names.index(name) for needed in record.needs), name
 
 
 def test_a_record_names_the_file_and_the_project_of_its_processes() -> None:
-    record = records()["nova"]
+    record = own_records()["nova"]
     assert record.file("nova.conf").path == "/etc/nova/nova.conf"
     assert {process.project for process in record.processes} == {"nova"}
     with pytest.raises(KeyError, match=re.escape("glance-api.conf")):
@@ -76,7 +78,7 @@ def test_all_mistakes_of_all_records_are_told_at_once(tmp_path: Path) -> None:
         "empty.yaml (title): is missing; add it",
         "empty.yaml (description): is missing; add it",
         "empty.yaml (order): is missing; add it",
-        "sundial.yaml (version): 2 does not fit; write 1",
+        "sundial.yaml (version): 2 is the form of a later Quorate, and this one reads 1; update Quorate",
         "sundial.yaml (databases): 'sundial' does not fit; write a list",
         "sundial.yaml (processes.0.containers.0.ready.port): is missing; add it",
         "sundial.yaml (processes.0.containers.0.ready.prt): is not a key of a record (did you mean 'port'?); remove it",

@@ -18,6 +18,7 @@ from blueprint.problems import InvalidStackError
 from blueprint.topology.definitions import catalogue
 from proof.expected import expected_state
 from tests.components.test_cloud import cloud
+from tests.projects import RECORDS
 from tests.stacks import ROOT, parsed, server
 from tests.topologies import BACKENDS
 
@@ -160,11 +161,11 @@ NEEDED = {
 """Services without which the others of their project are refused, by the beginning of the others' names."""
 
 
-@pytest.mark.parametrize("name", catalogue().services)
+@pytest.mark.parametrize("name", catalogue(RECORDS).services)
 def test_no_service_vanishes(name: str, tmp_path: Path) -> None:
     """A placed service is in the plan, in the pods of a service of the plan, retired with a warning, or refused."""
-    definition = catalogue().services[name]
-    whole = [other for other, each in catalogue().services.items() if each.architecture == definition.part_of]
+    definition = catalogue(RECORDS).services[name]
+    whole = [other for other, each in catalogue(RECORDS).services.items() if each.architecture == definition.part_of]
     needed = [
         other for prefix, others in NEEDED.items() if name.startswith(prefix) for other in others if other != name
     ]
@@ -191,9 +192,9 @@ def test_a_service_that_others_need_is_missed(name: str, tmp_path: Path) -> None
     assert found.endswith(f" cannot be configured without {name}; add {name}, or remove them")
 
 
-@pytest.mark.parametrize("name", catalogue().services)
+@pytest.mark.parametrize("name", catalogue(RECORDS).services)
 def test_the_data_says_one_thing_of_each_service(name: str) -> None:
-    definition: CcpService = catalogue().services[name]
+    definition: CcpService = catalogue(RECORDS).services[name]
     said = [definition.architecture, definition.part_of, definition.not_built, definition.use_instead]
     assert sum(each is not None for each in said) + definition.companion == (0 if name == "nova-consoleauth" else 1)
     assert definition.replaced_by or definition.companion or any(said)
@@ -283,7 +284,7 @@ def test_a_topology_gives_projects_databases_of_their_own(tmp_path: Path) -> Non
     assert places["mysqld"] == places["compute-db-mysqld"] == {"node1", "node2", "node3"}
     own = {"neutron-db-mysqld", "neutron-db-proxysql", "neutron-db-mysqld-exporter"}
     assert {frozenset(places[name]) for name in own} == {frozenset({"node4", "node5", "node6"})}
-    mapping = {name: dict(each.mapping) for name, each in result.settings.projects.items()}
+    mapping = {name: dict(each.mapping) for name, each in result.settings.projects.overrides.items()}
     compute = {"database": "compute-db-mysqld"}
     assert mapping == {"neutron": {"database": "neutron-db-mysqld"}, "nova": compute, "placement": compute}
     assert not [text for text in result.warnings if "run as one service, mysqld" in text]
@@ -315,7 +316,7 @@ def test_the_stack_file_has_precedence_over_the_topology(tmp_path: Path) -> None
     result = plan(parsed(stack(with_galeras(tmp_path), nodes=6, **more)))
     (cluster,) = [each for each in result.companions if each.name == "neutron-db-mysqld"]
     assert (cluster.instances, cluster.override.image) == (3, "registry/mariadb:1")
-    assert result.settings.projects["nova"].mapping == {"database": "neutron-db-mysqld"}
+    assert result.settings.projects.overrides["nova"].mapping == {"database": "neutron-db-mysqld"}
 
 
 def test_services_of_a_project_with_several_databases_are_refused(tmp_path: Path) -> None:

@@ -18,13 +18,13 @@ from blueprint.topology import (
     NamedService,
     NodeKey,
     Topology,
-    architecture_service,
     place,
     read_topology,
     roles_by_node,
     services_by_node,
 )
 from blueprint.topology.definitions import catalogue
+from tests.projects import RECORDS
 from tests.topologies import BACKENDS, REAL, ROOT, numbered, on_three, placed, run
 
 
@@ -194,7 +194,7 @@ def test_roles_and_services_of_each_node() -> None:
 
 
 def test_the_data_hangs_together() -> None:
-    known = catalogue()
+    known = catalogue(RECORDS)
     names = set(known.services)
     rows = yaml.safe_load((ROOT / "blueprint" / "architecture" / "100.yaml").read_text())["rows"]
     architecture = {row["service"] for row in rows}
@@ -221,7 +221,7 @@ def test_the_data_hangs_together() -> None:
     ],
 )
 def test_names_lead_to_rows_of_the_reference_architectures(name: str, row: str | None) -> None:
-    assert architecture_service(name) == row
+    assert catalogue(RECORDS).architecture_service(name) == row
 
 
 # Properties
@@ -238,6 +238,7 @@ def topologies(draw: st.DrawFn) -> Topology:
     nodes = draw(st.dictionaries(st.sampled_from(KEYS), some_roles, max_size=4))
     return Topology(
         path=Path("t.yaml"),
+        known=catalogue(RECORDS),
         nodes={key: NodeKey(re.compile(key), roles, {}) for key, roles in nodes.items()},
         roles=draw(st.dictionaries(st.sampled_from(ROLE_NAMES), some_services, max_size=3)),
         replicas=draw(st.dictionaries(st.sampled_from(SERVICES), st.integers(1, 6), max_size=3)),

@@ -15,10 +15,9 @@ from components.cloud import Cloud, CloudArgs
 from components.target.render import Render
 from console.errors import UserError
 from openstack import configuration
-from openstack.config.domains import SUBDOMAINS
 from openstack.config.formats import public_text
-from openstack.projects import PROCESSES
 from tests.fakes import ROOT
+from tests.projects import PROCESSES, SUBDOMAINS
 from tests.recording import Recorded, record
 from tests.stacks import STACKS, full_size, parsed
 

@@ -16,8 +16,8 @@ from blueprint.plan.planner import plan
 from blueprint.stackfile import further_clusters
 from blueprint.stackfile.loader import load_file
 from components.openstack import network_policies
-from openstack.projects import PROCESSES
 from tests.components.test_cloud import cloud
+from tests.projects import PROCESSES, RECORDS
 from tests.recording import Recorded
 from tests.stacks import STACKS, full_size, own_galera, parsed, two_brokers
 
@@ -250,13 +250,15 @@ def test_data_services_admit_nobody_else(network: Network) -> None:
         for port in (4444, 4567, 4568, 9200):
             assert network.clients(galera, port) == {galera}, port
         users = [
-            each for each in further_clusters.GALERA.projects if mapping.get((each, "database"), "mysqld") == galera
+            each
+            for each in further_clusters.GALERA.projects(RECORDS)
+            if mapping.get((each, "database"), "mysqld") == galera
         ]
         proxy = galera.replace("mysqld", "proxysql")
         assert network.clients(proxy, 6033) == _of_projects(network, *users)
     used = {
         each: {mapping.get((each, use), "rabbitmq") for use in ("rpc", "notifications")}
-        for each in further_clusters.RABBITMQ.projects
+        for each in further_clusters.RABBITMQ.projects(RECORDS)
     }
     clients = _of_projects(network, "rabbitmq", *(each for each in used if "rabbitmq" in used[each]))
     assert network.clients("rabbitmq", 5672) == clients | nodes

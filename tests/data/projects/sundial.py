@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from blueprint.openstack.projects.records import records
 from openstack import accounts
 from openstack.config import sections
 from openstack.config.layers import ConfigFile, Layer, Origin, Secret, Section, WrittenFile
@@ -23,7 +22,7 @@ def configure(wiring: Wiring, _name: str) -> tuple[WrittenFile, ...]:
 
 
 def jobs(wiring: Wiring) -> tuple[JobDefinition, ...]:
-    configuration = records()["sundial"].file("sundial.conf")
+    configuration = wiring.records["sundial"].file("sundial.conf")
     return (
         accounts.databases(wiring, "sundial"),
         *accounts.messaging(wiring, "sundial"),

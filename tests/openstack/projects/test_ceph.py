@@ -10,20 +10,20 @@ from dataclasses import replace
 
 from blueprint.plan.planner import plan
 from components.secrets import derive, placeholder
-from openstack import ceph_client, projects
+from openstack import ceph_client
 from openstack.config import cephx
 from openstack.config.formats import public_text, secret_text
 from openstack.config.layers import WrittenFile
 from openstack.config.wiring import Wiring, wiring
-from openstack.projects import PROCESSES
+from tests.projects import PROCESSES
+from tests.projects import PROJECTS as ALL
 from tests.stacks import full_size, parsed
 
 PLAN = plan(parsed(full_size("100")))
 WIRING = wiring(PLAN, "openstack")
 WITHOUT = replace(WIRING, monitors=())
 CEPH, GLANCE, CINDER, NOVA, RADOSGW = (
-    next(each for each in projects.PROJECTS if each.name == name)
-    for name in ("ceph", "glance", "cinder", "nova", "radosgw")
+    next(each for each in ALL if each.name == name) for name in ("ceph", "glance", "cinder", "nova", "radosgw")
 )
 PROJECTS = (CEPH, GLANCE, CINDER, NOVA, RADOSGW)
 

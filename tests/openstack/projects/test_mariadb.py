@@ -15,9 +15,9 @@ from components.previous import quorum_state
 from openstack import configuration
 from openstack.config.formats import public_text, secret_names, secret_text
 from openstack.config.layers import WrittenFile
-from openstack.config.wiring import DATABASES, wiring
-from openstack.projects import PROJECTS
+from openstack.config.wiring import wiring
 from tests.components.test_cloud import cloud
+from tests.projects import DATABASES, PROJECTS, RECORDS
 from tests.recording import Recorded
 from tests.stacks import full_size, own_galera, parsed, two_galeras
 
@@ -71,7 +71,7 @@ def jobs_text(made: Plan, project: str, job: str) -> str:
 
 def test_the_projects_with_databases_are_those_that_need_mariadb() -> None:
     needing = {project.name for project in PROJECTS if "mariadb" in project.needs}
-    assert set(further_clusters.GALERA.projects) == set(DATABASES) == needing
+    assert set(further_clusters.GALERA.projects(RECORDS)) == set(DATABASES) == needing
 
 
 def test_a_project_uses_the_database_that_it_is_mapped_to(shared: Plan) -> None:

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from blueprint.architecture.loader import NAMES, load_architecture
 from blueprint.openstack import options
 from blueprint.openstack.projects.process_definition import Connection, Container, Exec, Http, ProcessDefinition, Tcp
-from blueprint.plan.companions import COMPANIONS
 from blueprint.plan.planner import plan
 from blueprint.plan.sizing import load_sizing
 from blueprint.replicas import is_agent
@@ -22,10 +21,10 @@ from blueprint.stackfile.settings import Images, Override, Settings
 from components.openstack.pod import divide
 from openstack import images, kolla
 from openstack.config.layers import ConfigFile
-from openstack.config.ports import AMQP, APIS, MYSQL
-from openstack.config.wiring import DATABASES, wiring
+from openstack.config.ports import AMQP, MYSQL
+from openstack.config.wiring import wiring
 from openstack.definition import ProjectDefinition
-from openstack.projects import PROCESSES, PROJECTS
+from tests.projects import COMPANIONS, DATABASES, OPTION_FILES, PROCESSES, PROJECTS, RECORDS
 from tests.stacks import ROOT, full_size, parsed
 
 SETTINGS = parsed(full_size("100"))
@@ -99,7 +98,7 @@ def test_clients_reach_the_database_through_proxysql() -> None:
 @pytest.mark.parametrize("companion", COMPANIONS)
 def test_a_companion_keeps_no_data(companion: str) -> None:
     assert PROCESSES[companion].claim is None
-    assert (PROCESSES[companion].kind == "DaemonSet") == is_agent(companion)
+    assert (PROCESSES[companion].kind == "DaemonSet") == is_agent(companion, RECORDS)
 
 
 @pytest.mark.parametrize(
@@ -332,7 +331,7 @@ def test_parts_of_a_pod_are_the_pod(total: int, shares: list[int]) -> None:
 
 def test_every_container_gets_something_of_every_size() -> None:
     for service, process in PROCESSES.items():
-        for profile, resources in load_sizing()[service].items():
+        for profile, resources in load_sizing(RECORDS)[service].items():
             shares = [container.share for container in process.containers]
             for total in (resources.cpu_m, resources.memory_mi, resources.limit_memory_mi):
                 assert min(divide(total, shares)) >= 30, (service, profile)
@@ -349,7 +348,7 @@ def test_every_option_is_one_of_the_release(project: ProjectDefinition) -> None:
     """By the release's own oslo-config-generator: not unknown, not deprecated."""
     for process in project.processes:
         for file in project.configure(WIRING, process.name):
-            if isinstance(file, ConfigFile) and file.name in options.FILES.get(project.name, ()):
+            if isinstance(file, ConfigFile) and file.name in OPTION_FILES.get(project.name, ()):
                 known = options.listed("2026.1", file.name)
                 for section, settings in file.document().items():
                     if section not in DYNAMIC_SECTIONS:
@@ -359,7 +358,10 @@ def test_every_option_is_one_of_the_release(project: ProjectDefinition) -> None:
 
 
 def test_ports_and_databases_are_those_of_the_projects() -> None:
-    assert {name: next(iter(PROCESSES[name].exposed.values())) for name in APIS} == APIS
+    assert (WIRING.url("nova-api"), WIRING.url("keystone")) == (
+        "http://nova-api.openstack.svc:8774",
+        "http://keystone.openstack.svc:5000",
+    )
     jobs = {project.name: [job.name for job in project.jobs(WIRING)] for project in PROJECTS}
     assert {name for name, named in jobs.items() if f"{name}-databases" in named} == DATABASES.keys()
 

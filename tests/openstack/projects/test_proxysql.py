@@ -8,7 +8,7 @@ from blueprint.plan.plan import Plan
 from blueprint.plan.planner import plan
 from openstack import configuration
 from openstack.config import formats
-from openstack.config.wiring import DATABASES
+from tests.projects import DATABASES
 from tests.stacks import full_size, parsed
 
 

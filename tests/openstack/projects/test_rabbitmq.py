@@ -19,8 +19,8 @@ from openstack.config.formats import public_text, secret_text
 from openstack.config.layers import TextFile
 from openstack.config.wiring import wiring
 from openstack.definition import JobDefinition
-from openstack.projects import PROCESSES, PROJECTS
 from tests.components.test_cloud import cloud
+from tests.projects import PROCESSES, PROJECTS, RECORDS
 from tests.recording import Recorded
 from tests.stacks import full_size, parsed, two_brokers
 
@@ -71,7 +71,7 @@ def account(job: JobDefinition) -> dict[str, Any]:
 
 
 def test_the_projects_that_send_messages_are_those_that_need_rabbitmq() -> None:
-    assert set(further_clusters.RABBITMQ.projects) == {
+    assert set(further_clusters.RABBITMQ.projects(RECORDS)) == {
         project.name for project in PROJECTS if "rabbitmq" in project.needs
     }
 

@@ -15,7 +15,7 @@ from threading import Thread
 import pytest
 
 from blueprint.openstack.projects.process_definition import Exec
-from openstack.projects import PROCESSES
+from tests.projects import PROCESSES
 
 DAEMONS = {container.name: container for name in ("ceph-mon", "ceph-osd") for container in PROCESSES[name].containers}
 

@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
-from blueprint.openstack.options import FILES, Option, listed
+from blueprint.openstack.options import Option, listed
 from console.progress import Reporter
 from openstack import node_values
+from tests.projects import OPTION_FILES
 from tests.trials.services.stack import documents
 from toolchain.openstack_programs import DEFAULT, ensure, releases
 from toolchain.option_lists import PROJECTS
@@ -47,7 +48,7 @@ def files_of(containers: Iterable[TriedContainer], project: str) -> list[dict[st
     namespaces = PROJECTS[project]
     found: dict[tuple[str, str], dict[str, Any]] = {}
     for container in containers:
-        mine = [name for name in map(_name, container.files) if name in FILES[project]]
+        mine = [name for name in map(_name, container.files) if name in OPTION_FILES[project]]
         for path, file in container.files.items():
             # A program reads its fragments together with its files: an option of any of them may be in a fragment.
             names = [_name(path)] if _name(path) in mine else mine if ".conf.d/" in path else []

@@ -1,0 +1,22 @@
+"""Quorate's own projects, without those of a stack's own."""
+
+from __future__ import annotations
+
+from blueprint.openstack.options import files_by_project
+from blueprint.openstack.projects.records import own_records
+from blueprint.plan.companions import beside_rows
+from openstack.catalogue import processes, projects
+
+RECORDS = own_records()
+PROJECTS = projects(RECORDS)
+PROCESSES = processes(RECORDS)
+COMPANIONS = {name: beside.of for name, beside in beside_rows(RECORDS).items()}
+"""The service beside which each companion runs."""
+AGENTS = {name for name, beside in beside_rows(RECORDS).items() if beside.every_node}
+"""Companions that run on every node."""
+DATABASES = {name: record.databases for name, record in RECORDS.by_name.items() if record.databases}
+"""Names of each project's databases."""
+SUBDOMAINS = {name: process.subdomain for name, process in RECORDS.processes.items() if process.subdomain}
+"""Subdomain of each process that clients outside of the cluster can reach."""
+OPTION_FILES = files_by_project(RECORDS)
+"""Configuration files of each project whose options a stack file may set."""
