@@ -12,8 +12,6 @@ PROJECTS = projects(RECORDS)
 PROCESSES = processes(RECORDS)
 COMPANIONS = {name: beside.of for name, beside in beside_rows(RECORDS).items()}
 """The service beside which each companion runs."""
-AGENTS = {name for name, beside in beside_rows(RECORDS).items() if beside.every_node}
-"""Companions that run on every node."""
 DATABASES = {name: record.databases for name, record in RECORDS.by_name.items() if record.databases}
 """Names of each project's databases."""
 SUBDOMAINS = {name: process.subdomain for name, process in RECORDS.processes.items() if process.subdomain}
