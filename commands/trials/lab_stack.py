@@ -13,6 +13,7 @@ from typing import Any
 
 import yaml
 
+from blueprint.openstack.projects.records import own_records
 from blueprint.patterns import expand_numbered
 from blueprint.stackfile import list_files
 from blueprint.stackfile.inventory import guest_names
@@ -67,7 +68,7 @@ def write(root: Path, found: ValidStack, host_keys: Mapping[str, str]) -> None:
         # Whatever the stack's own domain is, names of the lab must not be those of a real cloud.
         "quorate:ingress": {"domain": ingress_controller.DOMAIN, "className": ingress_controller.CLASS},
     }
-    config[_PROJECTS] = merged(_lab_options(), only_records(config.get(_PROJECTS, {})))
+    config[_PROJECTS] = merged(lab_options(), only_records(config.get(_PROJECTS, {})))
     _save(file, {SALT: encrypted[SALT], "config": {**config, _SECRET: encrypted[_SECRET]}})
 
 
@@ -92,29 +93,25 @@ def with_host_keys(
     return found
 
 
-def _lab_options() -> dict[str, Any]:
-    """Returns options of OpenStack for a lab: one worker and few threads per process, since all machines share the
-    host; QEMU without KVM, since a machine has no /dev/kvm; Open vSwitch's userspace datapath on a kernel without its
-    module."""
-    nova = {
-        # Seconds; by default 60. nova-compute runs the command `ceph` each time it updates its resources.
-        "DEFAULT": {**_MESSAGING, "update_resources_interval": 300},
-        "libvirt": {"virt_type": "qemu"},
-        "scheduler": {"workers": 1},
-        "conductor": {"workers": 1},
-    }
-    neutron: dict[str, Any] = {
-        "neutron.conf": {"DEFAULT": {**_MESSAGING, "rpc_workers": 1}},
-        "ml2_conf.ini": {"ml2_type_vxlan": {"vni_ranges": "1:4000"}},  # a drill creates up to a network each second
-    }
+def lab_options() -> dict[str, Any]:
+    """Returns options of OpenStack for a lab, as `quorate:projects` has them.
+
+    These are few threads for each project that sends messages, the options that the projects' records have for a lab,
+    and Open vSwitch's userspace datapath on a kernel without its module.
+    """
+    found: dict[str, Any] = {}
+    for name, record in own_records().by_name.items():
+        files: dict[str, Any] = {
+            file: {section: dict(options) for section, options in sections.items()}
+            for file, sections in record.lab_options.items()
+        }
+        if record.messaging:
+            files = merged({next(iter(record.options)): {"DEFAULT": dict(_MESSAGING)}}, files)
+        if files:
+            found[name] = {"options": files}
     if not Path("/sys/module/openvswitch").exists():
-        neutron["openvswitch_agent.ini"] = {"ovs": {"datapath_type": "netdev"}}
-    return {
-        "cinder": {"options": {"cinder.conf": {"DEFAULT": {**_MESSAGING}}}},
-        "heat": {"options": {"heat.conf": {"DEFAULT": {**_MESSAGING, "num_engine_workers": 1}}}},
-        "neutron": {"options": neutron},
-        "nova": {"options": {"nova.conf": nova}},
-    }
+        found = merged(found, {"neutron": {"options": {"openvswitch_agent.ini": {"ovs": {"datapath_type": "netdev"}}}}})
+    return found
 
 
 def merged(under: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:

@@ -113,7 +113,7 @@ def _agent_files(wiring: Wiring) -> tuple[ConfigFile, ...]:
     metadata: dict[str, Section] = {
         "DEFAULT": {
             "nova_metadata_host": wiring.host("nova-api"),
-            "nova_metadata_port": 8775,
+            "nova_metadata_port": wiring.records.port("nova-api", "metadata"),
             "metadata_proxy_shared_secret": Secret("neutron/metadata"),
         }
     }

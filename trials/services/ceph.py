@@ -15,11 +15,13 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from blueprint.openstack.projects.records import own_records
 from trials.services.containers import TriedContainer
 from trials.services.lab import Broken, ServiceLab, ServiceMachine, require, until
 from trials.trial_report import Proof, in_turn
 
 DOMAIN = "openstack.svc"
+_GATEWAY = own_records().port("radosgw", "http")
 MONITORS = tuple(f"ceph-mon-{number}" for number in range(3))
 STORAGE = tuple(f"storage-{number}" for number in range(3))
 START = 300
@@ -192,7 +194,7 @@ def begin(cluster: CephCluster) -> list[str]:
     cluster.client.run(["rbd", "--id", "glance", "create", "--size", "8M", "images/proof"], seconds=START)
     cluster.gateway.start(["bash", "-e", "/radosgw.sh"], "root")
     gateway = until(
-        "the gateway is healthy", lambda: cluster.gateway.get(7480, "/swift/healthcheck")[0] == 200, START, 1
+        "the gateway is healthy", lambda: cluster.gateway.get(_GATEWAY, "/swift/healthcheck")[0] == 200, START, 1
     )
     pools = cluster.ceph("osd", "pool", "ls").split()
     return [

@@ -13,6 +13,8 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from blueprint.openstack.projects.records import own_records
+from openstack.config.ports import MEMCACHED
 from trials.services import galera, rabbitmq
 from trials.services.containers import TriedContainer
 from trials.services.lab import Broken, ServiceLab, ServiceMachine, place, require, until
@@ -34,17 +36,15 @@ PROCESSES: Mapping[str, tuple[str, ...]] = {
 LEFT_OUT = ("nova-compute/nova-libvirt",)
 JOBS = ("databases", "messaging", "notifications", "db-sync", "cells", "bootstrap", "identity")
 """Ends of the names of a project's jobs, in the order in which the jobs run. A project has some of them."""
+_RECORDS = own_records()
 PORTS = {
-    "keystone": 5000,
-    "placement-api": 8780,
-    "glance-api": 9292,
-    "neutron-server": 9696,
-    "nova-api": 8774,
-    "nova-novncproxy": 6080,
-    "cinder-api": 8776,
-    "heat-api": 8004,
-    "heat-api-cfn": 8000,
+    name: _RECORDS.port(name, next(iter(_RECORDS.processes[name].exposed)))
+    for names in PROCESSES.values()
+    for name in names
+    if _RECORDS.processes[name].exposed
 }
+"""The port on which a process answers its clients, if it has such a port."""
+IDENTITY = f"http://keystone.{DOMAIN}:{PORTS['keystone']}/v3"
 OVERRIDES: Mapping[str, Mapping[str, str]] = {
     "glance-api": {
         "OS_DEFAULT__ENABLED_BACKENDS": "files:file",
@@ -128,8 +128,10 @@ class ServiceCloud:
 
     def cached(self) -> int:
         """Returns how many lookups the instances of memcached have answered from their caches."""
-        ask = "exec 3<>/dev/tcp/$0/11211; printf 'stats\\r\\nquit\\r\\n' >&3; cat <&3"
-        said = [machine.run(["bash", "-c", ask, machine.address]) for machine in self.caches if machine.runs]
+        ask = "exec 3<>/dev/tcp/$0/$1; printf 'stats\\r\\nquit\\r\\n' >&3; cat <&3"
+        said = [
+            machine.run(["bash", "-c", ask, machine.address, str(MEMCACHED)]) for machine in self.caches if machine.runs
+        ]
         return sum(int(line.split()[2]) for text in said for line in text.splitlines() if " get_hits " in line)
 
     def answers(self, name: str) -> bool:
@@ -208,7 +210,7 @@ def _assigned(variables: Mapping[str, str]) -> str:
 
 def _account(password: str) -> dict[str, str]:
     return {
-        "OS_AUTH_URL": f"http://keystone.{DOMAIN}:5000/v3",
+        "OS_AUTH_URL": IDENTITY,
         "OS_USERNAME": "admin",
         "OS_PASSWORD": password,
         "OS_PROJECT_NAME": "admin",

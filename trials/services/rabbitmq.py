@@ -11,12 +11,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from openstack.config.ports import AMQP
 from trials.services.containers import TriedContainer
 from trials.services.lab import Broken, ServiceLab, ServiceMachine, place, require, until
 from trials.trial_report import Proof, in_turn
 
 CONFIGURATION, SECRETS = "/etc/rabbitmq/rabbitmq.conf", "/etc/rabbitmq/conf.d/secrets.conf"
-DOMAIN, PORT = "openstack.svc", 5672
+DOMAIN = "openstack.svc"
 START = 300
 """Seconds that the start of a RabbitMQ member may take on a busy machine."""
 _LOAD = Path(__file__).with_name("rabbitmq_load.py")
@@ -56,7 +57,7 @@ class RabbitmqCluster:
 
     def ready(self, name: str) -> bool:
         """Whether a member's AMQP port accepts connections, as the readiness probe checks."""
-        return self.members[name].accepts(PORT)
+        return self.members[name].accepts(AMQP)
 
     def waits(self, name: str) -> bool:
         """Whether a member that was started waits until its own name has an address."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 
-from trials.services.openstack_services import DOMAIN, ServiceCloud
+from trials.services.openstack_services import IDENTITY, ServiceCloud
 from trials.trial_report import Proof
 
 LEFT_OUT = (
@@ -30,7 +30,7 @@ admin_domain_name = Default
 create_isolated_networks = false
 
 [identity]
-uri_v3 = http://keystone.{domain}:5000/v3
+uri_v3 = {identity}
 auth_version = v3
 region = RegionOne
 v3_endpoint_type = internal
@@ -74,7 +74,7 @@ def smoke(cloud: ServiceCloud) -> Proof:
     started = time.monotonic()
     image, flavor, network, extensions = cloud.use("prepare").split()
     text = _CONFIGURATION.format(
-        password=cloud.password, domain=DOMAIN, image=image, flavor=flavor, network=network, extensions=extensions
+        password=cloud.password, identity=IDENTITY, image=image, flavor=flavor, network=network, extensions=extensions
     )
     cloud.client.write("/tempest/etc/tempest.conf", text, mode="0600")
     said = _run(cloud)

@@ -55,6 +55,9 @@ class ProjectRecord(DataModel):
     options: dict[Text, tuple[Text, ...]] = Field(default={})
     """Configuration files whose options the stack file may set, with the namespaces of oslo-config-generator that list
     them. The first namespace is the project's own and must exist; others are skipped if a release lacks them."""
+    lab_options: dict[Text, dict[Text, dict[Text, str | int]]] = Field(default={})
+    """Options, by file and section, that the lab of `quorate cloud` sets, where all machines share one host. They are
+    options of `options`."""
     ccp: dict[DnsLabel, CcpService] = Field(default={})
     """Services of Fuel-CCP that the project stands for, also those that it does not build or that are retired."""
     processes: tuple[ProcessDefinition, ...] = ()

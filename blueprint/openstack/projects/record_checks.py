@@ -31,6 +31,9 @@ def faults(record: ProjectRecord) -> Iterator[Fault]:
     for file, namespaces in record.options.items():
         if not namespaces:
             yield f"options.{file}", "has no namespace; write that of the project, such as nova.conf"
+    for file in record.lab_options:
+        if file not in record.options:
+            yield f"lab_options.{file}", _unknown(file, record.options, "file of options")
     for key, needed in _NEEDS.items():
         if getattr(record, key) and needed not in record.needs:
             yield "needs", f"{needed} is missing, and the record has {key}; add it"
@@ -51,6 +54,8 @@ def stack_faults(record: ProjectRecord, own: Mapping[str, ProjectRecord]) -> Ite
         yield "name", f"{record.name} is a project of Quorate; write another name, which is also that of the file"
     elif record.name in _RESERVED:
         yield "name", f"{record.name} is taken: {_RESERVED[record.name]}; write another name, also for the file"
+    if record.lab_options:
+        yield "lab_options", "are for projects of Quorate, which have lists of their options; remove it"
     orders = {"order": record.order} | {
         f"processes.{number}.companion.order": process.companion.order
         for number, process in enumerate(record.processes)

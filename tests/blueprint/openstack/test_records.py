@@ -138,6 +138,11 @@ def with_ours(folder: Path, **records_of: str) -> Path:
             {"options": {"sundial.conf": []}},
             "options.sundial.conf): has no namespace; write that of the project, such as nova.conf",
         ),
+        (
+            {"lab_options": {"sundail.conf": {}}},
+            "lab_options.sundail.conf): 'sundail.conf' is not a file of options (did you mean 'sundial.conf'?); "
+            "write one of: sundial.conf",
+        ),
         ({"needs": ["keystone", "mariadb"]}, "needs): rabbitmq is missing, and the record has messaging; add it"),
         (
             {"endpoints": [{"type": "time", "name": "x", "process": "sundial"}]},

@@ -1,0 +1,45 @@
+"""The stack of a lab: its options for OpenStack are those that the records of the projects have for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from blueprint.openstack import options
+from blueprint.stackfile.settings import only_records
+from commands.trials import lab_stack
+from tests.projects import OPTION_FILES, RECORDS
+
+THREADS = {"executor_thread_pool_size": 8}
+
+
+def given() -> dict[str, Any]:
+    return {name: each["options"] for name, each in lab_stack.lab_options().items()}
+
+
+def test_projects_that_send_messages_have_few_threads() -> None:
+    found = {name: files[OPTION_FILES[name][0]]["DEFAULT"] for name, files in given().items()}
+    assert found.keys() == {name for name, record in RECORDS.by_name.items() if record.messaging}
+    assert all(default.items() >= THREADS.items() for default in found.values())
+
+
+def test_options_of_a_record_stand_beside_them() -> None:
+    assert given()["nova"]["nova.conf"] == {
+        "DEFAULT": {**THREADS, "update_resources_interval": 300},
+        "libvirt": {"virt_type": "qemu"},
+        "scheduler": {"workers": 1},
+        "conductor": {"workers": 1},
+    }
+    assert given()["neutron"]["ml2_conf.ini"] == {"ml2_type_vxlan": {"vni_ranges": "1:4000"}}
+
+
+@pytest.mark.parametrize("name", given())
+def test_a_stack_may_set_all_of_them(name: str) -> None:
+    assert not list(options.problems("key", name, OPTION_FILES[name], "2026.1", given()[name]))
+
+
+def test_a_stack_with_projects_of_its_own_alone_can_be_in_a_lab() -> None:
+    merged = lab_stack.merged(lab_stack.lab_options(), only_records("./my-project"))
+    assert merged["records"] == "./my-project"
+    assert merged.keys() - {"records"} == lab_stack.lab_options().keys()
