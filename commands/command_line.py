@@ -272,9 +272,9 @@ def action(
     backup: Annotated[str, typer.Option(help="The backup for mysqld-restore; default: the newest.")] = "",
 ) -> int:
     """List the actions of a stack's services, or run one in the stack's cluster."""
-    from commands.live import actions
+    from commands.live import action_command
 
-    return actions.run(_clone(), stack, name, backup)
+    return action_command.run(_clone(), stack, name, backup)
 
 
 @_command

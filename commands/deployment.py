@@ -17,8 +17,8 @@ from commands.engine.event_pipe import RunSummary
 from commands.engine.operation import Operation, Result
 from commands.engine.passphrase import Command, SecretAccess
 from commands.engine.run_display import RunDisplay
-from commands.live import live_check, live_cluster, virt_host_check
-from commands.live.live_cluster import LIVE, LiveCluster
+from commands.live import connection, live_check, virt_host_check
+from commands.live.connection import LIVE
 from commands.plan.stack_check import show_summary, validated_stack
 from commands.rendered import tree_check
 from commands.review import audit_report
@@ -27,6 +27,7 @@ from console.errors import UserError
 from console.progress import Reporter, duration
 from contract import KUBECONFIG_OUTPUT
 from files import atomic
+from operations.live_cluster import LiveCluster
 from toolchain import libvirt_provider
 from toolchain.engine import installed
 from toolchain.install import STATE
@@ -58,7 +59,7 @@ def up(root: Path, name: str, *, refresh_first: bool = False, is_verbose: bool =
         elif operation.cluster:
             live_check.show_failing(operation.cluster, display.messages.failing)
         if operation.stack.sets_up_machines and (kubeconfig := operation.output(KUBECONFIG_OUTPUT)):
-            atomic.write_private(live_cluster.own_kubeconfig(root, name), kubeconfig)
+            atomic.write_private(connection.own_kubeconfig(root, name), kubeconfig)
     if result.code or result.was_interrupted:
         return failure("up", name, result, display)
     tree = Path("build") / name
@@ -156,7 +157,7 @@ def destroy(root: Path, name: str, confirmed: str, *, is_verbose: bool = False) 
         display.show_warnings()
         print(f"{change_summary(result.summary)} ({display.times})")
         if operation.cluster:
-            print(live_cluster.kept(operation.cluster))
+            print(connection.kept(operation.cluster))
         if operation.stack.is_disposable:
             operation.remove_stack()
             if not build_directory.remove(operation.workspace.directory):
@@ -234,7 +235,7 @@ def prepared(command: Command, root: Path, found: ValidStack) -> Generator[Opera
         passphrase.generate_secret(access.new_passphrase_file)
     variables = access.variables
     if found.sets_up_machines:
-        variables = {**variables, **live_cluster.api_server(found)}
+        variables = {**variables, **connection.api_server(found)}
     operation = Operation(engine, found, workspace, variables, cluster=cluster)
     if command != "destroy":
         operation.open(keep_secrets=True)
@@ -245,7 +246,7 @@ def prepared(command: Command, root: Path, found: ValidStack) -> Generator[Opera
     if cluster and (workspace.has_state or workspace.state_file is None):
         if command == "destroy":
             operation.open(keep_secrets=True)
-        live_cluster.require_same(cluster, operation.deployment(), missing_is_fine=command == "refresh")
+        connection.require_same(cluster, operation.deployment(), missing_is_fine=command == "refresh")
     yield operation
 
 
@@ -275,7 +276,7 @@ def _connected(
     If it is not available, a read-only command gets a temporary state instead.
     """
     try:
-        return live_cluster.connect(root, found), access
+        return connection.connect(root, found), access
     except UserError as error:
         if command not in passphrase.READ_ONLY:
             raise UserError(f"{error}\nNothing was changed.") from None

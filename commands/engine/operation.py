@@ -24,10 +24,10 @@ from commands.engine import locks
 from commands.engine.engine_guard import SIGNALLED
 from commands.engine.event_pipe import RunSummary, listening
 from commands.engine.passphrase import FILE, VALUE
-from commands.live.live_cluster import LiveCluster
 from commands.stack import ROOT_SECRET, Stack, Workspace
 from console.errors import UserError
 from console.programs import ProgramError, ending, run
+from operations.live_cluster import LiveCluster
 from policy.engine.events import Event
 from toolchain.engine import Engine
 

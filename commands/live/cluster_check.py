@@ -9,7 +9,7 @@ from cluster.api import Api, ApiError, Unreachable
 from cluster.kubeconfig import kubeconfigs as default_kubeconfigs
 from cluster.kubeconfig import read_kubeconfig
 from commands import build_directory, stack
-from commands.live import live_cluster
+from commands.live import connection
 from console.errors import UserError
 from proof import proof_file, verify
 from proof.cluster import from_api
@@ -25,9 +25,9 @@ def verify_cluster(root: Path, name: str, kubeconfigs: Sequence[Path]) -> int:
     found = stack.load(root, name)
     context = found.settings.cluster.context if found.settings.cluster else ""
     files = kubeconfigs or (default_kubeconfigs({}) if context else ())
-    if not files and not live_cluster.own_kubeconfig(root, name).is_file():
+    if not files and not connection.own_kubeconfig(root, name).is_file():
         raise UserError("No cluster is given. Set --kubeconfig FILE, or KUBECONFIG.")
-    access = read_kubeconfig(*files, context=context) if files else live_cluster.own_access(root, found)
+    access = read_kubeconfig(*files, context=context) if files else connection.own_access(root, found)
     try:
         cluster = from_api(Api(access))
     except (ApiError, Unreachable) as error:

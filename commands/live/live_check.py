@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 
+from cluster import failures
 from cluster.api import MERGE, ApiError, Unreachable
-from cluster.objects import Object, holds, listed, mapping, name, number, text
-from commands.live import live_cluster
-from commands.live.live_cluster import LiveCluster
+from cluster.objects import Object, name, number
+from commands.live import connection
 from commands.live.live_nodes import Difference, NodeChange, differences, notes, patch
 from commands.run import resources
-from commands.run.resources import ResourceKind
 from console.errors import UserError
 from openstack.config.wiring import ENVIRONMENT
 from openstack.data import MODE, directories
+from operations.live_cluster import LiveCluster
 from policy.engine.events import EngineStep
-from text.quoting import printable
-
-_WORKLOADS = {"Deployment": "deployments", "StatefulSet": "statefulsets", "DaemonSet": "daemonsets"}
-"""Kinds of workloads that wait for their pods, with their plurals in the API."""
-LINES = 20
-"""Number of lines shown from the end of a failed pod's log."""
 
 
 def show_directories(cluster: LiveCluster) -> None:
@@ -28,7 +22,7 @@ def show_directories(cluster: LiveCluster) -> None:
 
     Quorate does not create them on nodes.
     """
-    if live_cluster.namespace(cluster, ENVIRONMENT) is not None:
+    if connection.namespace(cluster, ENVIRONMENT) is not None:
         return
     nodes: dict[str, list[str]] = {}
     for node in cluster.plan.nodes:
@@ -104,8 +98,10 @@ def show_failing(cluster: LiveCluster, steps: Iterable[EngineStep]) -> None:
         show_failed_jobs(cluster)
         for step in steps:
             kind = resources.kind(step)
-            if kind.name in _WORKLOADS:
-                print(failing_workload(cluster, kind, resources.name(step)), flush=True)
+            if kind.name in failures.WORKLOADS:
+                print(
+                    failures.failing_workload(cluster.api, kind.name, kind.namespace, resources.name(step)), flush=True
+                )
     except (ApiError, Unreachable) as error:
         print(f"The cluster's failing objects could not be read: {error}", flush=True)
 
@@ -116,51 +112,4 @@ def show_failed_jobs(cluster: LiveCluster) -> None:
     jobs: list[Object] = cluster.api.ask("GET", "/apis/batch/v1/jobs", query=labels)["items"]
     for job in jobs:
         if number(job, "status", "failed") and not number(job, "status", "succeeded"):
-            print(failed_job(cluster, job), flush=True)
-
-
-def failed_job(cluster: LiveCluster, job: Object) -> str:
-    """Returns a text for a failed Job: the exit code and the last log lines of its newest pod."""
-    namespace = text(job, "metadata", "namespace")
-    pods = _pods(cluster, namespace, {"batch.kubernetes.io/job-name": name(job)})
-    title = f"Job {namespace}/{name(job)} has failed"
-    if not pods:
-        return f"{title}; its pods are gone, and their logs with them."
-    newest = _newest(pods)
-    codes = [number(each, "state", "terminated", "exitCode") for each in listed(newest, "status", "containerStatuses")]
-    ended = f" (exit code {codes[0]})" if codes and codes[0] else ""
-    return f"{title}{ended}. {_last_lines(cluster, namespace, newest)}"
-
-
-def failing_workload(cluster: LiveCluster, kind: ResourceKind, called: str) -> str:
-    """Returns a text for a workload that is not ready: the reason and the last log lines of its newest unready pod."""
-    title = f"{kind.name} {kind.namespace}/{called} is not ready"
-    path = f"/apis/apps/v1/namespaces/{kind.namespace}/{_WORKLOADS[kind.name]}/{called}"
-    labels = mapping(cluster.api.ask("GET", path), "spec", "selector", "matchLabels")
-    pods = [pod for pod in _pods(cluster, kind.namespace, labels) if not holds(pod, "Ready")]
-    if not pods:
-        return f"{title}; it has no pod that is not ready."
-    newest = _newest(pods)
-    statuses = listed(newest, "status", "containerStatuses")
-    reasons = [text(each, "state", "waiting", "reason") for each in statuses]
-    reason = next((f" ({each})" for each in reasons if each), "")
-    return f"{title}{reason}. {_last_lines(cluster, kind.namespace, newest)}"
-
-
-def _pods(cluster: LiveCluster, namespace: str, labels: Mapping[str, str]) -> list[Object]:
-    query = {"labelSelector": ",".join(f"{key}={value}" for key, value in labels.items())}
-    return cluster.api.ask("GET", f"/api/v1/namespaces/{namespace}/pods", query=query)["items"]
-
-
-def _newest(pods: Sequence[Object]) -> Object:
-    return max(pods, key=lambda pod: text(pod, "metadata", "creationTimestamp"))
-
-
-def _last_lines(cluster: LiveCluster, namespace: str, pod: Object) -> str:
-    """Returns a text with the last lines of a pod's log, or with the reason why it cannot be read."""
-    path = f"/api/v1/namespaces/{namespace}/pods/{name(pod)}/log"
-    reply = cluster.api.call("GET", path, query={"tailLines": str(LINES)})
-    if reply.status >= 300:
-        return f"The log of pod {name(pod)} cannot be read: {text(reply.body, 'message')}"
-    lines = "\n".join(f"    {printable(line)}" for line in reply.text.splitlines()[-LINES:])
-    return f"The last lines of pod {name(pod)}:\n{lines}"
+            print(failures.failed_job(cluster.api, job), flush=True)

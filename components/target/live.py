@@ -17,7 +17,7 @@ from components.target import Target, Tree
 CLUSTER_IDENTIFIER = "quorate"
 """Cluster identifier for the Kubernetes provider. It is constant, because the provider would otherwise replace every
 object when the context is renamed. The commands check that the cluster is that of the state
-(commands/live/live_cluster.py).
+(commands/live/connection.py).
 """
 
 TIMEOUT = "30m"

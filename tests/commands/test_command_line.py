@@ -30,11 +30,11 @@ from blueprint.stackfile.virt import MachineImage, Virt
 from cluster.api import Api, ApiError
 from commands import command_line, deployment, stack
 from commands.engine.passphrase import FILE, VALUE
-from commands.live import live_cluster, virt_host_check
-from commands.live.live_cluster import LiveCluster
+from commands.live import connection, virt_host_check
 from commands.stack import ValidStack
 from commands.trials import lab_stack
 from files import generated_secret
+from operations.live_cluster import LiveCluster
 from tests.commands.engine.test_event_pipe import diagnostic, line, summary, violation
 from tests.commands.live.test_live_nodes import item
 from tests.fakes import ROOT, script
@@ -273,12 +273,12 @@ def test_an_up_that_sets_machines_up_asks_no_cluster_and_writes_its_kubeconfig(
         asked.append(address)
         return len(asked) == 2
 
-    monkeypatch.setattr(live_cluster, "_accepts", accepts)
+    monkeypatch.setattr(connection, "_accepts", accepts)
     world.engine([line(0, **summary(preview=False, create=41, same=1))], stack="prod")
     assert command_line.main(["up", "--stack", "prod"]) == 0
     assert world.verbs == ["init", "preview", "up", "output"]
     assert asked == ["10.20.0.11", "10.20.0.12"]
-    kubeconfig = live_cluster.own_kubeconfig(world.root, "prod")
+    kubeconfig = connection.own_kubeconfig(world.root, "prod")
     assert kubeconfig.read_text(encoding="utf-8") == "the-kubeconfig\n"
     assert kubeconfig.stat().st_mode & 0o777 == 0o600
 
@@ -313,7 +313,7 @@ def test_resources_of_a_virt_host_that_is_down_are_left_out(
     monkeypatch.setattr(deployment, "validated_stack", validated)
     monkeypatch.setattr(libvirt_provider, "ensure", ensure)
     monkeypatch.setattr(virt_host_check, "left_out", left_out)
-    monkeypatch.setattr(live_cluster, "_accepts", accepts)
+    monkeypatch.setattr(connection, "_accepts", accepts)
     world.engine([line(0, **summary(preview=False, create=41, same=1))], stack="prod")
     assert command_line.main(["up", "--refresh", "--stack", "prod"]) == 0
     excluded = [verb for verb, call in zip(world.verbs, world.asked, strict=True) if "--exclude urn:a" in call[0]]
@@ -334,7 +334,7 @@ def test_a_live_stack_is_never_applied_without_checkpoints(
         server = NodesAsPlanned(found.plan)
         return LiveCluster(cast("Api", server), found.plan, "lab", tuple(server.items))
 
-    monkeypatch.setattr(live_cluster, "connect", connect)
+    monkeypatch.setattr(connection, "connect", connect)
     assert command_line.main(["up", "--stack", "prod"]) == 0
     assert world.verbs == ["init", "preview", "up"]
     assert world.asked[-1][4] == ""

@@ -25,7 +25,7 @@ from cluster.api import MERGE, Api, ApiError
 from cluster.cache import object_cache
 from cluster.objects import Object, name, number, text
 from commands import deployment
-from commands.live import actions, snapshot
+from commands.live import action_command, snapshot
 from components import kubelet
 from console.errors import UserError
 from contract import COMPUTE_NODE, DEDICATED, SERVER
@@ -236,15 +236,15 @@ def test_all_objects_are_there_and_a_second_up_changes_nothing(live: Live, capfd
 
 def test_an_action_runs_beside_a_whole_quorum_only(live: Live, capfd: pytest.CaptureFixture[str]) -> None:
     """With kwok, the backup's pod ends at once: scheduled on the node of the member's volume, with a claim bound."""
-    assert actions.run(live.root, STACK, "mysqld-backup") == 0
+    assert action_command.run(live.root, STACK, "mysqld-backup") == 0
     assert "is complete" in capfd.readouterr().out
     (job,) = [each for each in live.items("/apis/batch/v1/namespaces/openstack/jobs") if "by-hand" in name(each)]
     assert number(job, "status", "succeeded") == 1
     claims = live.items("/api/v1/namespaces/openstack/persistentvolumeclaims")
     assert {text(each, "status", "phase") for each in claims} == {"Bound"}
     with pytest.raises(UserError, match="Stop them first"):
-        actions.run(live.root, STACK, "mysqld-restore")
-    assert actions.run(live.root, STACK, "keystone-db-sync") == 0
+        action_command.run(live.root, STACK, "mysqld-restore")
+    assert action_command.run(live.root, STACK, "keystone-db-sync") == 0
 
 
 def test_a_snapshot_has_the_states_of_all_objects_and_no_secret(live: Live) -> None:

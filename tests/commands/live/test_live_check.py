@@ -9,7 +9,7 @@ import pytest
 from blueprint.plan.planner import plan
 from cluster.api import Api, ApiError, Reply
 from commands.live.live_check import show_failing
-from commands.live.live_cluster import LiveCluster
+from operations.live_cluster import LiveCluster
 from policy.engine.events import Event
 from tests.commands.run.events import started
 from tests.stacks import full_size, parsed

@@ -11,8 +11,8 @@ import pytest
 from blueprint.plan.planner import plan
 from cluster.api import Api, ApiError, Reply
 from commands.live import snapshot
-from commands.live.live_cluster import LiveCluster
 from console.errors import UserError
+from operations.live_cluster import LiveCluster
 from tests.stacks import STACKS, full_size, parsed
 
 SECRET = "a-secret-of-the-stack"  # noqa: S105 - what must not be found

@@ -10,12 +10,12 @@ import pytest
 from blueprint.plan.plan import Plan
 from blueprint.plan.planner import plan
 from blueprint.stackfile import further_clusters
-from commands.live import actions
 from components.previous import quorum_state
 from openstack import configuration
 from openstack.config.formats import public_text, secret_names, secret_text
 from openstack.config.layers import WrittenFile
 from openstack.config.wiring import wiring
+from operations import actions
 from tests.components.test_cloud import cloud
 from tests.projects import DATABASES, PROJECTS, RECORDS
 from tests.recording import Recorded

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from commands import stack
-from commands.live import live_cluster
+from commands.live import connection
 from contract import ADMINISTRATOR
 from tests.stacks import ROOT
 
@@ -22,7 +22,7 @@ def root(tmp_path: Path) -> Path:
         "clusters": [{"name": "quorate", "cluster": cluster}],
         "users": [{"name": "admin", "user": {"token": "a-token"}}],
     }
-    file = live_cluster.own_kubeconfig(tmp_path, "dev")
+    file = connection.own_kubeconfig(tmp_path, "dev")
     file.parent.mkdir(parents=True)
     file.write_text(yaml.safe_dump(document), encoding="utf-8")
     return tmp_path
@@ -44,7 +44,7 @@ def test_the_first_master_that_accepts_connections_is_used(
     def accepts(address: str) -> bool:
         return address not in down
 
-    monkeypatch.setattr(live_cluster, "_accepts", accepts)
-    access = live_cluster.own_access(root, stack.load(ROOT, "dev"))
+    monkeypatch.setattr(connection, "_accepts", accepts)
+    access = connection.own_access(root, stack.load(ROOT, "dev"))
     assert (access.host, access.port) == (used, 6443)
     assert access.headers == {"Authorization": "Bearer a-token"}

@@ -11,19 +11,19 @@ import pytest
 
 import contract
 from blueprint.plan.planner import plan
-from blueprint.stackfile.loader import load_file
 from blueprint.stackfile.settings import ExistingCluster, Settings
 from cluster.api import Api, ApiError, Reply
 from commands import stack
-from commands.live import actions, live_cluster
-from commands.live.live_cluster import LiveCluster
+from commands.live import action_command, connection
 from commands.stack import ValidStack
 from console.errors import UserError
-from tests.stacks import ROOT, STACKS, full_size, own_galera, parsed, two_brokers
+from operations.actions import of_plan
+from operations.live_cluster import LiveCluster
+from tests.stacks import ROOT, full_size, own_galera, parsed
 
 SETTINGS = parsed(full_size("100"))
 LOAD = stack.load
-KNOWN = {each.name: each for each in actions.of_plan(plan(SETTINGS))}
+KNOWN = {each.name: each for each in of_plan(plan(SETTINGS))}
 BATCH = "/apis/batch/v1/namespaces/openstack"
 SPEC = {
     "backoffLimit": 6,
@@ -120,15 +120,15 @@ def do(live: pytest.MonkeyPatch, cluster: Cluster, name: str, backup: str = "") 
     def connect(_root: Path, _stack: ValidStack) -> LiveCluster:
         return connected
 
-    live.setattr(live_cluster, "connect", connect)
-    return actions.run(ROOT, "dev", name, backup)
+    live.setattr(connection, "connect", connect)
+    return action_command.run(ROOT, "dev", name, backup)
 
 
 HEALTHY = [member(number) for number in range(3)]
 
 
 def test_every_action_is_listed_with_a_line(capsys: pytest.CaptureFixture[str]) -> None:
-    assert actions.run(ROOT, "dev", "") == 0
+    assert action_command.run(ROOT, "dev", "") == 0
     lines = capsys.readouterr().out.splitlines()
     assert {"mysqld-backup", "mysqld-restore", "keystone-db-sync", "nova-online-data-migrations"} <= {
         line.split()[0] for line in lines
@@ -136,30 +136,19 @@ def test_every_action_is_listed_with_a_line(capsys: pytest.CaptureFixture[str]) 
     assert all(len(line.split(None, 1)) == 2 for line in lines)
 
 
-@pytest.mark.parametrize("stack", STACKS)
-def test_names_are_unique(stack: str) -> None:
-    found = [each.name for each in actions.of_plan(plan(load_file(STACKS[stack])))]
-    assert len(found) == len(set(found))
-
-
-def test_a_stack_with_further_brokers_has_the_same_actions() -> None:
-    found = {each.name for each in actions.of_plan(plan(parsed(full_size("100") | two_brokers())))}
-    assert found == {each.name for each in actions.of_plan(plan(parsed(full_size("100"))))}
-
-
 def test_an_unknown_action_is_refused_with_a_suggestion() -> None:
     with pytest.raises(UserError, match="did you mean 'keystone-db-sync'"):
-        actions.run(ROOT, "dev", "keystone-dbsync")
+        action_command.run(ROOT, "dev", "keystone-dbsync")
     with pytest.raises(UserError, match="derived from the root secret"):
-        actions.run(ROOT, "dev", "fernet-rotate")
+        action_command.run(ROOT, "dev", "fernet-rotate")
 
 
 def test_a_rendered_stack_gets_the_kubectl_line() -> None:
     line = "kubectl -n openstack create job mysqld-backup-by-hand --from=cronjob/mysqld-backup"
     with pytest.raises(UserError, match=f"target render[\\s\\S]*{line}"):
-        actions.run(ROOT, "dev", "mysqld-backup")
+        action_command.run(ROOT, "dev", "mysqld-backup")
     with pytest.raises(UserError, match="kubectl replace --force -f build/dev/manifests"):
-        actions.run(ROOT, "dev", "keystone-db-sync")
+        action_command.run(ROOT, "dev", "keystone-db-sync")
 
 
 def test_a_job_is_created_from_the_cron_job_and_awaited(
@@ -256,4 +245,3 @@ def test_the_templates_of_actions_are_in_the_rendered_tree() -> None:
         "mysqld-restore",
         "nova-online-data-migrations",
     }
-    assert Path(actions.__file__).name == "actions.py"

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import os
 import socket
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from blueprint.plan.plan import Plan
 from blueprint.stackfile.inventory import Machine, machines
 from blueprint.stackfile.settings import Settings
 from cluster.api import Api, ApiError, Unreachable
@@ -22,21 +21,12 @@ from cluster.objects import Object, at, name
 from commands.stack import ValidStack
 from console.errors import UserError
 from contract import ADMINISTRATOR, API_PORT, API_SERVER, MASTER_POOL
+from operations.live_cluster import LiveCluster
 
 LIVE = "live"
 CONNECT = 3.0
 """Seconds until an API server counts as down. Project figure."""
 NAMESPACE = "kubernetes:core/v1:Namespace"
-
-
-@dataclass(frozen=True)
-class LiveCluster:
-    """A running cluster whose API server has answered, with its nodes and the plan of the stack."""
-
-    api: Api
-    plan: Plan
-    context: str
-    nodes: tuple[Object, ...]
 
 
 def own_kubeconfig(root: Path, name: str) -> Path:

@@ -1,0 +1,84 @@
+"""The Job of an action: made from the spec of its CronJob or Job in the cluster, and awaited."""
+
+from __future__ import annotations
+
+import time
+
+import contract
+from cluster import failures
+from cluster.objects import Object, holds, listed, mapping, text
+from console.errors import UserError
+from console.progress import duration
+from openstack.config.wiring import ENVIRONMENT
+from operations.actions import Action
+from operations.live_cluster import LiveCluster
+
+CHOICE = "BACKUP"
+"""Environment variable of the restoration Job with the backup to restore (scripts/galera_backup/restore.py)."""
+BATCH = f"/apis/batch/v1/namespaces/{ENVIRONMENT}"
+
+
+def template(cluster: LiveCluster, action: Action) -> Object:
+    """Returns the Job spec of an action from its CronJob or newest Job in the cluster.
+
+    Raises UserError without a Job.
+    """
+    if action.kind == "cronjob":
+        found = [cluster.api.ask("GET", f"{BATCH}/cronjobs/{action.name}")]
+        return mapping(found[0], "spec", "jobTemplate", "spec")
+    query = {"labelSelector": f"{contract.NAME}={action.name}"}
+    found = [
+        each
+        for each in listed(cluster.api.ask("GET", f"{BATCH}/jobs", query=query), "items")
+        if not text(each, "metadata", "annotations", contract.ACTION)
+    ]
+    if not found:
+        raise UserError(f"The cluster has no Job {action.name}: run `up` first.")
+    newest = max(found, key=lambda each: text(each, "metadata", "creationTimestamp"))
+    return mapping(newest, "spec")
+
+
+def job_of(spec: Object, action: Action, backup: str = "") -> Object:
+    """Returns a Job made from a Job spec of the cluster, without the fields that the API server added to the spec.
+
+    `backup`: the backup to restore; empty for the action's default.
+    """
+    metadata = mapping(spec, "template", "metadata")
+    labels = {key: value for key, value in mapping(metadata, "labels").items() if key.startswith("app.kubernetes.io/")}
+    pod = mapping(spec, "template", "spec")
+    if backup:
+        containers = [{**each, "env": [*listed(each, "env"), _choice(backup)]} for each in listed(pod, "containers")]
+        pod = {**pod, "containers": containers}
+    kept = {key: spec[key] for key in ("backoffLimit", "activeDeadlineSeconds") if key in spec}
+    annotations = {
+        key: value for key, value in mapping(metadata, "annotations").items() if key == contract.COMPANION_OF
+    }
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {
+            "generateName": f"{action.name}-by-hand-",
+            "labels": labels,
+            "annotations": {contract.ACTION: action.name},
+        },
+        "spec": {**kept, "template": {"metadata": {"labels": labels, "annotations": annotations}, "spec": pod}},
+    }
+
+
+def _choice(backup: str) -> Object:
+    return {"name": CHOICE, "value": backup}
+
+
+def awaited(cluster: LiveCluster, job: str, pause: float = 2) -> int:
+    """Waits until a Job has ended; Ctrl-C leaves it running. Returns 1 if it failed, and shows its last lines."""
+    print(f"Job {ENVIRONMENT}/{job} runs in the cluster of context {cluster.context} …", flush=True)
+    started = time.monotonic()
+    while True:
+        found = cluster.api.ask("GET", f"{BATCH}/jobs/{job}")
+        if holds(found, "Complete"):
+            print(f"Job {ENVIRONMENT}/{job} is complete ({duration(time.monotonic() - started)}).")
+            return 0
+        if holds(found, "Failed"):
+            print(failures.failed_job(cluster.api, found), flush=True)
+            return 1
+        time.sleep(pause)
