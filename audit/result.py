@@ -6,15 +6,18 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from audit.log import Log
 from policy.catalogue import BY_ID, RULES
 from policy.facts.known_types import Coverage, total
 from policy.facts.placement.placement_map import PlacementMap
 from policy.facts.stack_configuration import PRODUCTION
-from policy.findings import Enforcement, Finding, Severity, Verdict, Waiver
+from policy.findings import Enforcement, Finding, Severity, Verdict
 from policy.rule import AnyRule
+
+if TYPE_CHECKING:
+    from formats.waiver import Waiver
 
 VERSION = 3
 """Version of findings.json, raised with every incompatible change of its format."""

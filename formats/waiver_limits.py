@@ -1,6 +1,6 @@
 """Checks the limits of waivers. `quorate check` and the policy pack enforce the same limits with the same messages.
 
-This module does not import pydantic, because the policy pack loads pydantic only if a stack has waivers.
+This module does not import pydantic, because the policy pack loads it only if a stack has waivers.
 """
 
 from __future__ import annotations
@@ -9,6 +9,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from formats.waiver import Waiver
 
 LONGEST_TERM = 180
 """Maximum number of days from today to the last day of a waiver."""
@@ -31,21 +35,21 @@ class Refusal:
     expected: str
 
 
-def refusals(*, resource: str, owner: str, approved_by: str, expires: date, on: date) -> Iterator[Refusal]:
-    """Yields the limits that a waiver with these values exceeds on the day `on`. `approved_by`: "" without approval."""
-    literal = re.sub(r"\[[^\]]*\]|[*?]", " ", resource)
-    if literal != resource and not re.search(rf"[A-Za-z0-9]{{{LEAST_LITERAL}}}", literal):
+def refusals(waiver: Waiver, on: date) -> Iterator[Refusal]:
+    """Yields the limits that a waiver exceeds on the day `on`."""
+    literal = re.sub(r"\[[^\]]*\]|[*?]", " ", waiver.resource)
+    if literal != waiver.resource and not re.search(rf"[A-Za-z0-9]{{{LEAST_LITERAL}}}", literal):
         yield Refusal(
             "resource",
-            f"the pattern '{resource}' matches resources of any kind",
+            f"the pattern '{waiver.resource}' matches resources of any kind",
             f"a resource's name, or a pattern with at least {LEAST_LITERAL} letters or digits in a row",
         )
     latest = on + timedelta(days=LONGEST_TERM)
-    if expires > latest:
-        term = (expires - on).days
-        yield Refusal("expires", f"{expires} is {term} days from today", f"{latest} or earlier ({LONGEST_TERM} days)")
-    if approved_by and is_same_person(owner, approved_by):
-        yield Refusal("approvedBy", f"'{approved_by}' is the owner as well", "a second person")
+    if waiver.expires > latest:
+        actual = f"{waiver.expires} is {(waiver.expires - on).days} days from today"
+        yield Refusal("expires", actual, f"{latest} or earlier ({LONGEST_TERM} days)")
+    if waiver.approved_by and is_same_person(waiver.owner, waiver.approved_by):
+        yield Refusal("approvedBy", f"'{waiver.approved_by}' is the owner as well", "a second person")
 
 
 def is_same_person(one: str, other: str) -> bool:

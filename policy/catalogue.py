@@ -92,7 +92,7 @@ FAMILIES = (
     privileges,
     closed_world,
     enforcement,
-    waivers,  # last: the rules about waivers check which waivers matched failures of the other rules
+    waivers,
 )
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from formats.waiver import Waiver
 
 
 class Severity(StrEnum):
@@ -49,36 +50,6 @@ class Verdict(StrEnum):
     def reported(self) -> bool:
         """Whether the pack reports the verdict to the engine, which shows it."""
         return self.is_violation or self is Verdict.WAIVED
-
-
-@dataclass(frozen=True)
-class Waiver:
-    """A waiver in the stack file: its owner accepts failures of one rule on matching resources until a date."""
-
-    rule: str
-    resource: str
-    """The name of a resource, or a pattern such as `nova-*`."""
-    reason: str
-    owner: str
-    expires: date
-    """The last day on which the waiver is valid."""
-    approved_by: str = ""
-    """The second person who approved the waiver; empty if there is none."""
-
-    def __str__(self) -> str:
-        approved = f", approved by {self.approved_by}" if self.approved_by else ""
-        return f"waived until {self.expires} by {self.owner}{approved} ({self.reason})"
-
-    def to_json(self) -> dict[str, str]:
-        """Returns the waiver in the format of findings.json and of the policy pack's record."""
-        written = {key: value for key, value in vars(self).items() if key != "approved_by"}
-        return {**written, "expires": self.expires.isoformat(), "approvedBy": self.approved_by}
-
-    @classmethod
-    def from_json(cls, written: Mapping[str, str]) -> Waiver:
-        """Reads a waiver that `to_json` wrote. Raises ValueError, KeyError or TypeError if it is incomplete."""
-        named = {key: value for key, value in written.items() if key not in ("expires", "approvedBy")}
-        return cls(**named, expires=date.fromisoformat(written["expires"]), approved_by=written["approvedBy"])
 
 
 @dataclass(frozen=True)

@@ -160,12 +160,6 @@ def _given_options(settings: Settings) -> Iterator[tuple[str, str, Options]]:
 
 def _waivers(settings: Settings) -> Iterator[Problem]:
     for index, each in enumerate(settings.waivers):
-        for refusal in refusals(
-            resource=each.resource,
-            owner=each.owner,
-            approved_by=each.approved_by or "",
-            expires=each.expires,
-            on=today(),
-        ):
+        for refusal in refusals(each, today()):
             key = f"quorate:waivers[{index}].{refusal.key} ({each.rule})"
             yield Problem(key, f"{refusal.actual}; write {refusal.expected}")

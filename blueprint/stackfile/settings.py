@@ -33,7 +33,7 @@ from blueprint.stackfile.values import (
     Strict,
 )
 from blueprint.stackfile.virt import Virt
-from formats.waiver import WaiverEntry
+from formats.waiver import Waiver
 
 KUBERNETES = "1.37.2"
 """The version of Kubernetes that Quorate's tests run."""
@@ -312,7 +312,7 @@ class Settings(Strict):
         Bootstrap | None,
         Field(description="networks, flavors and image of a new cloud; {} for the default network, router and flavors"),
     ] = None
-    waivers: tuple[WaiverEntry, ...] = ()
+    waivers: tuple[Waiver, ...] = ()
 
     @property
     def records(self) -> Records:

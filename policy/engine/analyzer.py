@@ -35,6 +35,7 @@ from policy.engine.decode import from_message, provider_from_message
 from policy.engine.pack import RulePolicy, reason_not_applicable, report_findings
 from policy.engine.record import Record, RuleRecord, recorded
 from policy.engine.single import SingleResources
+from policy.evaluation import evaluate_all
 from policy.facts import architecture, stack_waivers
 from policy.facts.known_types import coverage
 from policy.facts.levels import RuleLevel
@@ -42,7 +43,6 @@ from policy.facts.placement import placement_map
 from policy.facts.stack import Facts
 from policy.facts.stack_configuration import PRODUCTION, StackConfiguration
 from policy.findings import Enforcement, Verdict
-from policy.rule import evaluate
 
 _STRENGTH = (
     EnforcementLevel.DISABLED,
@@ -114,11 +114,11 @@ class Analyzer(sdk_server.PolicyServer):
         response = messages.AnalyzeResponse()
         rules: list[RuleRecord] = []
         evaluated: set[str] = set()
-        for policy in self._rules:
-            enforcement = self._applied(policy)
-            if enforcement is Enforcement.DISABLED:
-                continue
-            findings = facts.waivers.apply(evaluate(policy.rule, facts, enforcement))
+        levels = [(policy, self._applied(policy)) for policy in self._rules]
+        enabled = [(policy, level) for policy, level in levels if level is not Enforcement.DISABLED]
+        found = evaluate_all([(policy.rule, level) for policy, level in enabled], facts)
+        for policy, enforcement in enabled:
+            findings = found[policy.rule.id]
             report_findings(findings, lambda at, policy=policy: self._reporter(response, policy, at))
             if reason := reason_not_applicable(findings):
                 response.not_applicable.append(messages.PolicyNotApplicable(policy_name=policy.name, reason=reason))

@@ -13,12 +13,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from files import atomic
 from policy.facts.known_types import Coverage
 from policy.facts.placement.placement_map import PlacementMap
-from policy.findings import Enforcement, Finding, Verdict, Waiver
+from policy.findings import Enforcement, Finding, Verdict
+
+if TYPE_CHECKING:
+    from formats.waiver import Waiver
 
 FILE = "verdicts.json"
 """Name of the file, beside the event log of the same run."""
@@ -121,4 +124,8 @@ def _written(verdict: RuleVerdict) -> list[object]:
 def _verdict(verdict: str, resource: str, message: str, waiver: dict[str, str] | None = None) -> RuleVerdict:
     if (verdict == Verdict.WAIVED) != (waiver is not None):
         raise ValueError(f"{resource}: verdict '{verdict}' {'without' if waiver is None else 'with'} a waiver")
-    return RuleVerdict(Verdict(verdict), resource, message, Waiver.from_json(waiver) if waiver else None)
+    if waiver is None:
+        return RuleVerdict(Verdict(verdict), resource, message)
+    from formats.waiver import Waiver  # noqa: PLC0415 - loads pydantic, which most records do not need
+
+    return RuleVerdict(Verdict(verdict), resource, message, Waiver.from_json(waiver))

@@ -7,7 +7,8 @@ architectures are files of the blueprint.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from functools import cached_property
 from pathlib import Path
 
@@ -35,6 +36,7 @@ from policy.facts.machines.placed_machines import placed_machines
 from policy.facts.order import Order
 from policy.facts.stack_configuration import StackConfiguration
 from policy.facts.stack_waivers import Waivers, today
+from policy.findings import Finding
 from policy.resource import Resource
 
 _ROOT = Path(__file__).resolve().parent.parent.parent
@@ -76,8 +78,17 @@ class Facts:
         self._architecture_file = self._configuration.architecture
         self.waivers = waivers or Waivers(on=today())
         self.levels = levels
+        self.findings: Mapping[str, Sequence[Finding]] = {}
+        """Findings of the rules that can be waived, by the rule's id, before waivers are applied. They are known to the
+        other rules only (policy/evaluation.py)."""
         self._eligible: dict[Workload, tuple[NodeFacts, ...]] = {}
         self._rows: dict[Workload, RequiredRow | None] = {}
+
+    def after(self, findings: Mapping[str, Sequence[Finding]]) -> Facts:
+        """Returns the same facts with the findings of the rules that can be waived."""
+        known = copy(self)
+        known.findings = dict(findings)
+        return known
 
     @cached_property
     def stack_urn(self) -> str:

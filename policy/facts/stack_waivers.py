@@ -1,51 +1,46 @@
-"""Applies waivers. A waiver in the stack file accepts a failure of a policy rule, with a reason, an owner, a last day.
+"""Decides which waiver applies to a failure, and which waivers have no effect and why.
 
-A waiver changes only the verdict "fail" to "waived"; a rule that could not be evaluated stays "not evaluated". If a
-matching waiver has no effect (it is expired or exceeds a limit, or its rule cannot be waived), the failure's message
-says so. The rules on waivers (rules/waivers.py) run last and read here which waivers matched a failure.
+A waiver in the stack file accepts a failure of a policy rule, with a reason, an owner, a last day. It changes only the
+verdict "fail" to "waived"; a rule that could not be evaluated stays "not evaluated". If a matching waiver has no effect
+(it is expired or exceeds a limit, or its rule cannot be waived), the failure's message says so.
+
+Everything here depends on its arguments only: `Waivers` does not remember what it was asked.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
 
 from formats.waiver_limits import Refusal, refusals, today
-from policy.findings import Finding, Severity, Verdict, Waiver, resource_name
+from policy.findings import Finding, Severity, Verdict, resource_name
+
+if TYPE_CHECKING:
+    from formats.waiver import Waiver
 
 KEY = "quorate:waivers"
 
 
+@dataclass(frozen=True)
 class Waivers:
-    """The waivers of a stack, and which of them matched a failure."""
+    """The waivers of a stack, in the stack file's order, and the day and the rules that decide whether they count."""
 
-    def __init__(
-        self,
-        given: Sequence[Waiver] = (),
-        *,
-        on: date,
-        rules: Mapping[str, Severity] | None = None,
-        malformed: str = "",
-    ) -> None:
-        """`rules`: ids that a waiver may name, with their severity. `malformed`: why the waivers cannot be read."""
-        self._given = tuple(given)
-        self.on = on
-        self.rules: Mapping[str, Severity] = rules or {}
-        self._malformed = malformed
-        self._used: set[int] = set()
-        self._said: dict[str, list[Finding]] = {}
+    given: tuple[Waiver, ...] = ()
+    on: date = field(kw_only=True)
+    rules: Mapping[str, Severity] = field(kw_only=True, default_factory=dict[str, Severity])
+    """Ids of the rules that a waiver may name, with their severity."""
+    malformed: str = field(kw_only=True, default="")
+    """Why the waivers cannot be read; "" if they can."""
 
     @property
     def entries(self) -> tuple[Waiver, ...]:
-        """The waivers in the stack file's order.
-
-        Raises ValueError if they cannot be read; then no failure is waived.
-        """
-        if self._malformed:
-            raise ValueError(self._malformed)
-        return self._given
+        """The waivers. Raises ValueError if they cannot be read; then no failure is waived."""
+        if self.malformed:
+            raise ValueError(self.malformed)
+        return self.given
 
     def names_rule(self, waiver: Waiver) -> bool:
         """Whether the waiver's rule exists and can be waived."""
@@ -53,15 +48,7 @@ class Waivers:
 
     def refusals(self, waiver: Waiver) -> list[Refusal]:
         """Returns the limits that the waiver exceeds, such as its maximum duration."""
-        return list(
-            refusals(
-                resource=waiver.resource,
-                owner=waiver.owner,
-                approved_by=waiver.approved_by,
-                expires=waiver.expires,
-                on=self.on,
-            )
-        )
+        return list(refusals(waiver, self.on))
 
     def needs_approval(self, waiver: Waiver) -> bool:
         """Whether the waiver's rule is critical, so that a second person has to approve the waiver."""
@@ -83,42 +70,39 @@ class Waivers:
         since = self.expired_since(waiver)
         return f"expired, a failure again since {since}" if since else ""
 
-    def apply(self, findings: Iterable[Finding]) -> list[Finding]:
-        """Returns the findings of a policy rule, with waived failures changed to the verdict "waived".
+    def applying(self, finding: Finding) -> int | None:
+        """Returns the index of the waiver that applies to a finding: the first that matches and has an effect.
 
-        A failure is waived by the first waiver that matches the failure and has an effect.
+        None if no waiver does, or if the finding is not a failure.
         """
-        applied = [self._applied(finding) for finding in findings]
-        for finding in applied:
-            self._said.setdefault(finding.rule, []).append(finding)
-        return applied
+        if finding.verdict is not Verdict.FAIL:
+            return None
+        matching = (number for number, waiver in enumerate(self.given) if _fits(waiver, finding))
+        return next((number for number in matching if not self.why_void(self.given[number])), None)
+
+    def apply(self, findings: Iterable[Finding]) -> list[Finding]:
+        """Returns the findings, with waived failures changed to the verdict "waived"."""
+        return [self._applied(finding) for finding in findings]
 
     def _applied(self, finding: Finding) -> Finding:
-        if finding.verdict is not Verdict.FAIL:
+        number = self.applying(finding)
+        if number is not None:
+            return replace(finding, verdict=Verdict.WAIVED, waiver=self.given[number])
+        void = next((each for each in self.given if _fits(each, finding)), None)
+        if void is None or finding.verdict is not Verdict.FAIL:
             return finding
-        void = ""
-        for number, waiver in enumerate(self._given):
-            if not _fits(waiver, finding):
-                continue
-            reason = self.why_void(waiver)
-            if not reason:
-                self._used.add(number)
-                return replace(finding, verdict=Verdict.WAIVED, waiver=waiver)
-            void = void or f" (the waiver of {waiver.owner} has no effect: {reason})"
-        return replace(finding, message=f"{finding.message}{void}")
+        effect = f"the waiver of {void.owner} has no effect: {self.why_void(void)}"
+        return replace(finding, message=f"{finding.message} ({effect})")
 
-    def matched(self, number: int) -> bool | None:
-        """Whether a waiver has waived a failure; None if its rule was not evaluated on every resource.
+    def is_used(self, number: int, findings: Sequence[Finding]) -> bool | None:
+        """Whether a waiver applies to one of its rule's findings; None if a finding could be one without being known.
 
-        `number`: the waiver's index in the stack file.
+        `number`: the waiver's index in the stack file. `findings`: those of the waiver's rule, before any is waived.
         """
-        if number in self._used:
+        if any(self.applying(finding) == number for finding in findings):
             return True
-        waiver = self._given[number]
-        said = self._said.get(waiver.rule)
-        if said is None or any(each.verdict is Verdict.NOT_EVALUATED for each in said):
-            return None
-        return False
+        unknown = not findings or any(each.verdict is Verdict.NOT_EVALUATED for each in findings)
+        return None if unknown else False
 
 
 def _fits(waiver: Waiver, finding: Finding) -> bool:
@@ -134,16 +118,12 @@ def read(text: str | None, rules: Mapping[str, Severity]) -> Waivers:
         return Waivers(on=today(), rules=rules)
     from pydantic import TypeAdapter, ValidationError  # noqa: PLC0415 - only where a stack has waivers
 
-    from formats.waiver import WaiverEntry as Written  # noqa: PLC0415
+    from formats.waiver import Waiver as Written  # noqa: PLC0415
 
     try:
-        written = TypeAdapter(tuple[Written, ...]).validate_json(text)
+        given = TypeAdapter(tuple[Written, ...]).validate_json(text)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"])
         return Waivers(on=today(), rules=rules, malformed=f"{KEY}{where} cannot be read: {first['msg']}")
-    given = [
-        Waiver(each.rule, each.resource, each.reason, each.owner, each.expires, each.approved_by or "")
-        for each in written
-    ]
     return Waivers(given, on=today(), rules=rules)

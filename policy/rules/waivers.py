@@ -7,14 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from formats.waiver_limits import LEAST_LITERAL, LONGEST_TERM
 from policy.facts.stack import Facts
 from policy.facts.stack_waivers import KEY
-from policy.findings import Severity, Waiver
+from policy.findings import Severity
 from policy.resource import Resource
 from policy.rule import ADVISORY, RuleProblem, RuleSource, rule
 from text.suggestion import did_you_mean
+
+if TYPE_CHECKING:
+    from formats.waiver import Waiver
 
 _NONE = "the stack file has no waiver"
 _PROJECT = RuleSource("project", "Waivers", 1)
@@ -145,11 +149,11 @@ def waiver_not_expired(facts: Facts, written: WaiverSubject) -> Iterator[RulePro
     waivable=False,
 )
 def waiver_is_used(facts: Facts, written: WaiverSubject) -> Iterator[RuleProblem]:
-    """Runs after all other rules, and reports waivers that waived no failure.
+    """Reports waivers that apply to no failure.
 
     Raises LookupError, so that the verdict is "not evaluated", if the waived rule was not evaluated on all resources.
     """
-    used = facts.waivers.matched(written.number)
+    used = facts.waivers.is_used(written.number, facts.findings.get(written.waiver.rule, ()))
     if used is None:
         raise LookupError(f"the rule {written.waiver.rule} was not evaluated on all of its resources")
     if not used:

@@ -11,15 +11,16 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from formats.waiver import Waiver
 from policy.catalogue import RULES, WAIVABLE
 from policy.engine import record
 from policy.engine.record import Record, recorded
+from policy.evaluation import evaluate_all
 from policy.facts.known_types import coverage
 from policy.facts.levels import RuleLevel
 from policy.facts.placement import placement_map
 from policy.facts.stack_waivers import Waivers
-from policy.findings import Finding, Verdict, Waiver
-from policy.rule import evaluate
+from policy.findings import Finding, Verdict
 from tests.policy.world import Given, facts, stack
 
 Event = dict[str, Any]
@@ -43,7 +44,7 @@ def log_of(given: Iterable[Given], profile: str = "production", *waived: Waiver,
     """The events and the record of a preview of these resources, in a stack with these waivers."""
     levels = [RuleLevel(rule.id, rule.enforcement, rule.enforced(profile)) for rule in RULES]
     judged = facts(given, Waivers(waived, on=TODAY, rules=WAIVABLE), levels, profile)
-    said = {rule.id: judged.waivers.apply(evaluate(rule, judged, rule.enforced(profile))) for rule in RULES}
+    said = evaluate_all([(rule, rule.enforced(profile)) for rule in RULES], judged)
     events = [
         _event(preludeEvent={"config": {"quorate:profile": profile}}),
         _event(resourcePreEvent={"metadata": {"type": "pulumi:pulumi:Stack", "urn": stack().urn}}),

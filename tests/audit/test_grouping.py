@@ -9,8 +9,9 @@ from pathlib import Path
 from audit.__main__ import main
 from audit.grouping import grouped
 from policy.catalogue import BY_ID
-from policy.findings import Enforcement, Finding, Verdict, Waiver
+from policy.findings import Enforcement, Finding, Verdict
 from tests.audit.logs import log_of, written
+from tests.policy.waivers import changed, written_waiver
 from tests.policy.world import UNKNOWN, quorum, whole_stack, workload
 
 RULE = BY_ID["one-instance-per-node"]
@@ -34,14 +35,14 @@ def test_a_single_finding_keeps_its_whole_message() -> None:
 
 
 def test_another_cause_verdict_rule_or_waiver_is_another_group() -> None:
-    waiver = Waiver(RULE.id, "*", "a move", "Ada", date(2027, 1, 31), "Grace")
+    waiver = written_waiver(RULE.id, "*", "a move", "Ada", date(2027, 1, 31), "Grace")
     findings = [
         finding("a"),
         finding("b", "can share a node"),
         finding("c", verdict=Verdict.NOT_EVALUATED),
         replace(finding("d"), rule="galera-size"),
         replace(finding("e", verdict=Verdict.WAIVED), waiver=waiver),
-        replace(finding("f", verdict=Verdict.WAIVED), waiver=replace(waiver, owner="Bob")),
+        replace(finding("f", verdict=Verdict.WAIVED), waiver=changed(waiver, owner="Bob")),
         replace(finding("g"), enforcement=Enforcement.ADVISORY),
     ]
     assert [len(group.findings) for group in grouped(findings)] == [1] * len(findings)
@@ -82,7 +83,7 @@ def test_the_views_show_a_cause_once_with_its_count(tmp_path: Path) -> None:
 
 def test_rules_that_need_attention_come_first(tmp_path: Path) -> None:
     broken = [quorum(apart=()) if each.name == "rabbitmq" else each for each in whole_stack()]
-    waiver = Waiver("one-instance-per-node", "rabbitmq", "a move", "Ada", date(2027, 1, 31), "Grace")
+    waiver = written_waiver("one-instance-per-node", "rabbitmq", "a move", "Ada", date(2027, 1, 31), "Grace")
     events = written(log_of(broken, "production", waiver), tmp_path / "events.jsonl")
     main(["--events", str(events), "--stack", "prod", "--out", str(tmp_path)])
     html, markdown = ((tmp_path / form).read_text(encoding="utf-8") for form in ("audit.html", "audit.md"))

@@ -15,8 +15,8 @@ import pytest
 from audit.__main__ import main
 from policy.catalogue import RULES
 from policy.engine import record
-from policy.findings import Waiver
 from tests.audit.logs import Event, error, log_of, written
+from tests.policy.waivers import changed, written_waiver
 from tests.policy.world import UNKNOWN, Given, cloud, quorum, whole_stack, workload
 
 FORMS = {"findings.json", "audit.html", "audit.md", "audit.sarif", "audit.junit.xml"}
@@ -308,7 +308,7 @@ def test_a_comment_fits_into_a_pull_request(report: Reports) -> None:
 
 
 def test_a_comment_fits_however_much_is_waived(report: Reports) -> None:
-    waiver = Waiver("one-instance-per-node", "store-*", "because " * 2000, "Ada", date(2027, 1, 31), "Grace")
+    waiver = written_waiver("one-instance-per-node", "store-*", "because " * 2000, "Ada", date(2027, 1, 31), "Grace")
     many = [workload(f"store-{number}", row="keystone-all", apart=()) for number in range(120)]
     made = report(log_of([*whole_stack(), *many], "production", waiver))
     assert made.resources("one-instance-per-node", "waived") == {each.name for each in many}
@@ -329,7 +329,7 @@ HOSTILE = "```\n@everyone ![x](https://evil.example/x.png) <!-- x --> \x1b[2J"
 def test_names_and_waivers_have_no_effect_in_a_comment_or_on_a_terminal(
     report: Reports, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    waiver = Waiver("one-instance-per-node", "store-*", HOSTILE, HOSTILE, date(2027, 1, 31), "Grace")
+    waiver = written_waiver("one-instance-per-node", "store-*", HOSTILE, HOSTILE, date(2027, 1, 31), "Grace")
     odd = Given("quorate:k8s:Etcd", HOSTILE, {"members": []})
     made = report(
         log_of([*whole_stack(), odd, workload("store-1", row="keystone-all", apart=())], "production", waiver)
@@ -343,8 +343,8 @@ def test_names_and_waivers_have_no_effect_in_a_comment_or_on_a_terminal(
 def test_the_terminal_shows_what_stops_an_update_first_and_ends_with_the_verdict(
     report: Reports, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    waiver = Waiver("one-instance-per-node", "store-*", "it moves", "Ada", date(2027, 1, 31), "Grace")
-    unused = replace(waiver, rule="etcd-size")
+    waiver = written_waiver("one-instance-per-node", "store-*", "it moves", "Ada", date(2027, 1, 31), "Grace")
+    unused = changed(waiver, rule="etcd-size")
     store = workload("store-1", row="keystone-all", apart=())
     assert report(log_of([*BROKEN, store], "production", waiver, unused)).code == 1
     *lines, verdict = capsys.readouterr().out.splitlines()

@@ -16,8 +16,8 @@ from pydantic_sarif.model import (  # pyright: ignore[reportMissingTypeStubs]
 
 from audit.__main__ import main
 from policy.catalogue import RULES
-from policy.findings import Waiver
 from tests.audit.logs import Event, log_of, written
+from tests.policy.waivers import written_waiver
 from tests.policy.world import UNKNOWN, Given, quorum, whole_stack
 
 STACK_FILE = """\
@@ -41,8 +41,8 @@ def but(name: str, changed: Given) -> list[Given]:
     return [changed if each.name == name else each for each in whole_stack()]
 
 
-WAIVED = Waiver("rabbitmq-size", "rabbit*", "a fifth server is ordered", "Ada", date(2027, 1, 31), "Grace")
-MISSPELT = Waiver("rabbit-size", "rabbit*", "a move", "Ada", date(2027, 1, 31))
+WAIVED = written_waiver("rabbitmq-size", "rabbit*", "a fifth server is ordered", "Ada", date(2027, 1, 31), "Grace")
+MISSPELT = written_waiver("rabbit-size", "rabbit*", "a move", "Ada", date(2027, 1, 31))
 FOUR = but("rabbitmq", quorum(replicas=4))
 UNDECIDED = but("rabbitmq", quorum(replicas=UNKNOWN))
 

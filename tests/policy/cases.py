@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
 from policy.facts.levels import RuleLevel
 from policy.facts.stack_waivers import Waivers
-from policy.findings import Verdict
+from policy.findings import Finding, Verdict
 from policy.rule import AnyRule, Rule, S
 from tests.policy.world import Given
 
@@ -28,8 +28,9 @@ class Case:
     undecided: frozenset[str] = frozenset()
     message: str = ""
     """A part of the message for a resource that fails or cannot be evaluated."""
-    waivers: Callable[[], Waivers] | None = None
-    """The stack's waivers, made anew for each test: they remember what they were used for."""
+    waivers: Waivers | None = None
+    findings: Mapping[str, Sequence[Finding]] = field(default_factory=dict[str, "Sequence[Finding]"])
+    """Findings of the rules that can be waived."""
     levels: Sequence[RuleLevel] = ()
     """The level of each rule, as the pack's server has it."""
     configured_stack: str = "test"
@@ -59,7 +60,8 @@ def case(
     fails: str = "",
     undecided: str = "",
     message: str = "",
-    waivers: Callable[[], Waivers] | None = None,
+    waivers: Waivers | None = None,
+    findings: Mapping[str, Sequence[Finding]] | None = None,
     levels: Sequence[RuleLevel] = (),
     configured_stack: str = "test",
 ) -> Case:
@@ -68,5 +70,13 @@ def case(
     sets = (names(*written.split()) for written in (passes, fails, undecided))
     of_any = cast("AnyRule", rule)
     return Case(
-        of_any, about, flat, *sets, message=message, waivers=waivers, levels=levels, configured_stack=configured_stack
+        of_any,
+        about,
+        flat,
+        *sets,
+        message=message,
+        waivers=waivers,
+        findings=findings or {},
+        levels=levels,
+        configured_stack=configured_stack,
     )

@@ -25,8 +25,7 @@ def named(findings: list[Finding], verdict: Verdict) -> set[str]:
 
 @by_title
 def test_the_right_resources(case: Case) -> None:
-    waivers = case.waivers and case.waivers()
-    judged = facts(case.given, waivers, case.levels, configured_stack=case.configured_stack)
+    judged = facts(case.given, case.waivers, case.levels, configured_stack=case.configured_stack).after(case.findings)
     findings = evaluate(case.rule, judged, Enforcement.MANDATORY)
     assert named(findings, Verdict.FAIL) == case.fails, findings
     assert named(findings, Verdict.NOT_EVALUATED) == case.undecided, findings

@@ -9,9 +9,9 @@ from typing import Any, Literal, cast
 import pytest
 from axe_playwright_python.sync_playwright import Axe  # pyright: ignore[reportMissingTypeStubs]
 
-from policy.findings import Waiver
 from tests.audit.browser.conftest import Open, Shown
 from tests.audit.logs import log_of
+from tests.policy.waivers import written_waiver
 from tests.policy.world import (
     SERVER,
     UNKNOWN,
@@ -37,7 +37,9 @@ SHARED = [
     quorum(apart=("kubernetes.io/hostname",)),
     workload("api", pools=["rabbitmq"], replicas=1),
 ]
-WAIVER = Waiver("one-member-per-server", "rabbit*", "a third server is ordered", "Ada", date(2027, 1, 31), "Grace")
+WAIVER = written_waiver(
+    "one-member-per-server", "rabbit*", "a third server is ordered", "Ada", date(2027, 1, 31), "Grace"
+)
 
 
 def sound(shown: Shown) -> None:
@@ -174,7 +176,7 @@ def test_no_value_becomes_markup(show: Open) -> None:
         Given("quorate:k8s:Etcd", bad, {"members": [{"node": bad, "server": bad, "address": bad}]}),
         quorum(bad, row=bad, pools=[bad]),
     ]
-    shown = show(log_of(given, "production", Waiver("etcd-size", "etcd*", bad, bad, date(2027, 1, 1), "Grace")))
+    shown = show(log_of(given, "production", written_waiver("etcd-size", "etcd*", bad, bad, date(2027, 1, 1), "Grace")))
     assert shown.page.locator("img").count() == 0
     assert shown.page.locator("body > script").count() == 2
     shown.page.locator(".server-name", has_text="onerror").first.click()

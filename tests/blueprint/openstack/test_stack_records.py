@@ -13,7 +13,8 @@ import pytest
 import yaml
 
 from blueprint.openstack.projects.records import own_records
-from blueprint.plan.planner import Plan, plan
+from blueprint.plan.plan import Plan
+from blueprint.plan.planner import plan
 from blueprint.plan.table import table
 from blueprint.problems import InvalidStackError
 from blueprint.stackfile.further_clusters import GALERA

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from datetime import date, timedelta
 
 import pytest
 
+from formats.waiver import Waiver
 from policy.catalogue import BY_ID, RULES, WAIVABLE
 from policy.facts import stack_waivers
 from policy.facts.stack_waivers import Waivers, read
-from policy.findings import Enforcement, Finding, Severity, Verdict, Waiver
+from policy.findings import Enforcement, Finding, Severity, Verdict
+from tests.policy.waivers import changed, written_waiver
 
 TODAY = date(2026, 11, 21)
 WRITTEN = {
@@ -22,7 +23,7 @@ WRITTEN = {
     "expires": "2027-01-31",
     "approvedBy": "Grace",
 }
-GIVEN = Waiver("galera-size", "cloud-openstack-mariadb-mysqld", "a move", "Ada", date(2027, 1, 31), "Grace")
+GIVEN = written_waiver("galera-size", "cloud-openstack-mariadb-mysqld", "a move", "Ada", date(2027, 1, 31), "Grace")
 
 
 def finding(
@@ -46,7 +47,7 @@ def test_a_waived_failure_stops_nothing_and_tells_who_answers_for_it() -> None:
 def test_nothing_but_a_failure_can_be_waived(verdict: Verdict) -> None:
     """A rule that could not be evaluated cannot be waived: the accepted failure would be unknown."""
     found = finding(verdict)
-    assert applied(found, replace(GIVEN, resource="cloud-*")) == found
+    assert applied(found, changed(GIVEN, resource="cloud-*")) == found
 
 
 @pytest.mark.parametrize(
@@ -68,18 +69,18 @@ def test_nothing_but_a_failure_can_be_waived(verdict: Verdict) -> None:
     ],
 )
 def test_rule_name_and_day_must_fit(rule: str, resource: str, expires: date, *, waives: bool) -> None:
-    waived = applied(finding(), Waiver(rule, resource, "a move", "Ada", expires, "Grace"))
+    waived = applied(finding(), written_waiver(rule, resource, "a move", "Ada", expires, "Grace"))
     assert (waived.verdict is Verdict.WAIVED) == waives
 
 
 @pytest.mark.parametrize(
     ("waiver", "reason"),
     [
-        (replace(GIVEN, expires=date(2026, 11, 20)), "expired, a failure again since 2026-11-21"),
-        (replace(GIVEN, approved_by=""), "the rule is critical and no second person approved the waiver"),
-        (replace(GIVEN, approved_by="ada "), "'ada ' is the owner as well"),
-        (replace(GIVEN, resource="*"), "the pattern '*' matches resources of any kind"),
-        (replace(GIVEN, expires=date(2027, 6, 1)), "2027-06-01 is 192 days from today"),
+        (changed(GIVEN, expires=date(2026, 11, 20)), "expired, a failure again since 2026-11-21"),
+        (changed(GIVEN, approved_by=""), "the rule is critical and no second person approved the waiver"),
+        (changed(GIVEN, approved_by="ada "), "'ada ' is the owner as well"),
+        (changed(GIVEN, resource="*"), "the pattern '*' matches resources of any kind"),
+        (changed(GIVEN, expires=date(2027, 6, 1)), "2027-06-01 is 192 days from today"),
     ],
 )
 def test_a_failure_tells_why_its_waiver_has_no_effect(waiver: Waiver, reason: str) -> None:
@@ -89,21 +90,21 @@ def test_a_failure_tells_why_its_waiver_has_no_effect(waiver: Waiver, reason: st
 
 
 def test_only_a_critical_rule_needs_a_second_person() -> None:
-    waiver = Waiver("instances-match-row", "cloud-*", "a move", "Ada", date(2027, 1, 31))
+    waiver = written_waiver("instances-match-row", "cloud-*", "a move", "Ada", date(2027, 1, 31))
     assert applied(finding(rule="instances-match-row"), waiver).verdict is Verdict.WAIVED
 
 
 @pytest.mark.parametrize("rule", [rule.id for rule in RULES if not rule.waivable])
 def test_a_rule_about_the_gate_cannot_be_waived(rule: str) -> None:
     """A waiver for a rule about waivers has no effect."""
-    given = replace(GIVEN, rule=rule, resource="quorate-prod")
+    given = changed(GIVEN, rule=rule, resource="quorate-prod")
     found = applied(finding(rule=rule, name="quorate-prod"), given)
     assert found.verdict is Verdict.FAIL
     assert f"{rule} cannot be waived" in found.message
 
 
 def test_an_expired_waiver_does_not_stand_before_one_that_holds() -> None:
-    expired = replace(GIVEN, expires=date(2020, 1, 1))
+    expired = changed(GIVEN, expires=date(2020, 1, 1))
     assert applied(finding(), expired, GIVEN).waiver == GIVEN
 
 
