@@ -13,11 +13,13 @@ settings.load_profile("quorate")
 
 NEEDS = {
     "engine": {"engine", "preview", "project", "sent", "small"},
-    "cluster": {"binaries", "plane"},
+    "cluster": {"binaries", "coredns", "plane"},
     "services": {"containers", "renderings"},
     "browser": {"chromium"},
 }
 """Each mark for what a test needs, with the fixtures that bring it. `pytest -m "not engine"` leaves such tests out."""
+OF_SERVICES = {"ceph_root", "programs", "python", "root"}
+"""Fixtures of tests/trials/services that bring real programs; elsewhere, fixtures of these names bring less."""
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
@@ -25,6 +27,8 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         for mark, fixtures in NEEDS.items():
             if not fixtures.isdisjoint(item.fixturenames):
                 item.add_marker(mark)
+        if item.path.parent.match("trials/services") and not OF_SERVICES.isdisjoint(item.fixturenames):
+            item.add_marker("services")
 
 
 @pytest.fixture(scope="session")

@@ -107,6 +107,7 @@ def test_etcd_knows_all_its_settings(tmp_path: Path, stack: Plan, binaries: Path
         assert f"listen tcp {master.address}:2380: bind: cannot assign requested address" in done.stdout
 
 
+@pytest.mark.services
 def test_nginx_accepts_the_proxys_configuration(tmp_path: Path, stack: Plan) -> None:
     try:
         root = debian_root.ensure(Reporter(), debian_root.NETWORK_IMAGES)
