@@ -167,6 +167,7 @@ def test_the_samples(stack: str, words: tuple[str, ...], tmp_path: Path, engine:
     assert run("policy") == direct
 
 
+@pytest.mark.engine
 def test_the_commands(tmp_path: Path) -> None:
     """`quorate audit`, `up` and `review` of a lab with a waiver have the same findings."""
     source = tmp_path / "source.yaml"
