@@ -18,7 +18,6 @@ from commands.engine.operation import Operation, Result
 from commands.engine.passphrase import Command, SecretAccess
 from commands.engine.run_display import RunDisplay
 from commands.live import connection, live_check, virt_host_check
-from commands.live.connection import LIVE
 from commands.plan.stack_check import show_summary, validated_stack
 from commands.rendered import tree_check
 from commands.review import audit_report
@@ -212,7 +211,7 @@ def prepared(command: Command, root: Path, found: ValidStack) -> Generator[Opera
     workspace = stack.main_workspace(root, found.name, os.environ)
     access = passphrase.choose(command, found, workspace, os.environ)
     cluster = None
-    if found.target == LIVE and not found.sets_up_machines and not access.is_temporary:
+    if not found.is_rendered and not found.sets_up_machines and not access.is_temporary:
         cluster, access = _connected(command, root, found, access)
     if access.note:
         print(access.note, flush=True)

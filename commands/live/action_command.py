@@ -9,7 +9,6 @@ from cluster.api import ApiError, Unreachable
 from cluster.objects import name
 from commands import stack
 from commands.live import connection
-from commands.live.connection import LIVE
 from console.errors import UserError
 from openstack.config.wiring import ENVIRONMENT
 from operations import action_job
@@ -38,7 +37,7 @@ def run(root: Path, stack_name: str, wanted: str, backup: str = "") -> int:
         raise UserError(f"There is no action {wanted}{why}.\n`quorate action --stack {stack_name}` lists all of them.")
     if backup and action.requires != "stopped":
         raise UserError(f"--backup is for a restoration such as mysqld-restore; {wanted} takes none.")
-    if found.target != LIVE:
+    if found.is_rendered:
         line = kubectl(action, stack_name)
         raise UserError(
             f"{stack_name} has the target {found.target}: it has no cluster that {wanted} could run in.\n"

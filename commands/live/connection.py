@@ -23,7 +23,6 @@ from console.errors import UserError
 from contract import ADMINISTRATOR, API_PORT, API_SERVER, MASTER_POOL
 from operations.live_cluster import LiveCluster
 
-LIVE = "live"
 CONNECT = 3.0
 """Seconds until an API server counts as down. Project figure."""
 NAMESPACE = "kubernetes:core/v1:Namespace"

@@ -22,7 +22,6 @@ from cluster.api import ApiError, Unreachable
 from cluster.objects import Object, listed, name
 from commands import build_directory, stack
 from commands.live import connection
-from commands.live.connection import LIVE
 from console.errors import UserError
 from openstack.config.wiring import ENVIRONMENT
 from operations.live_cluster import LiveCluster
@@ -58,7 +57,7 @@ def collect(root: Path, stack_name: str) -> int:
     """Writes build/<stack>/snapshot-<time>.tar.gz, which only its owner may read. Returns 0."""
     found = stack.load(root, stack_name)
     began = time.time()
-    entries = of_cluster(connection.connect(root, found)) if found.target == LIVE else of_tree(root, stack_name)
+    entries = of_tree(root, stack_name) if found.is_rendered else of_cluster(connection.connect(root, found))
     stamp = datetime.fromtimestamp(began, UTC).strftime("%Y-%m-%dT%H-%M-%SZ")
     path = build_directory.of_stack(root, stack_name) / f"snapshot-{stamp}.tar.gz"
     document = yaml.safe_dump(stack.without_secrets(stack.read_document(found.file)), sort_keys=False)
