@@ -288,17 +288,17 @@ def snapshot(stack: StackOption = "dev") -> int:
 @_command
 def cloud(stack: StackOption = "dev") -> int:
     """Start the machines of a stack on this host with real kubelets (root, Linux)."""
-    from commands.trials import machine_lab
+    from commands.trials import lab_commands
 
-    return machine_lab.start(_clone(), stack)
+    return lab_commands.start(_clone(), stack)
 
 
 @_command
 def cloud_status(stack: StackOption = "dev") -> int:
     """Show which machine of `cloud` runs on which server, and the members of etcd."""
-    from commands.trials import machine_lab
+    from commands.trials import lab_commands
 
-    return machine_lab.status(_clone(), stack)
+    return lab_commands.status(_clone(), stack)
 
 
 @_command
@@ -317,10 +317,10 @@ def drill(
 @_command
 def cloud_down() -> int:
     """Remove all machines of `cloud` from this host, with their data."""
-    from commands.trials import machine_lab
+    from commands.trials import lab_commands
 
     _clone()
-    return machine_lab.stop()
+    return lab_commands.stop()
 
 
 @_command

@@ -38,7 +38,7 @@ LARGEST_CONFIGURATION = 32_000
 quotation marks escaped; Linux limits it to 128 KiB."""
 
 GENERATED = "generated"
-"""Directory below build/<stack> for a stack file that a command generated (commands/trials/machine_lab.py)."""
+"""Directory below build/<stack> for a stack file that a command generated (commands/trials/lab_commands.py)."""
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ import pytest
 from console.errors import UserError
 from console.progress import Reporter
 from toolchain import debian_root
-from trials.services import lab
-from trials.services.lab import ServiceLab, ServiceMachine
+from trials.services import testbed
+from trials.services.testbed import ServiceMachine, ServiceTestbed
 
 HOST_KEY = "/etc/ssh/ssh_host_ed25519_key"
 
@@ -37,7 +37,7 @@ def agent(directory: Path) -> Generator[Agent]:
     key, socket = directory / "key", directory / "socket"
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
     with subprocess.Popen(["ssh-agent", "-D", "-a", socket], stdout=subprocess.DEVNULL) as process:
-        lab.until("the agent", socket.exists, 10)
+        testbed.until("the agent", socket.exists, 10)
         environment = os.environ | {"SSH_AUTH_SOCK": str(socket)}
         subprocess.run(["ssh-add", "-q", key], check=True, env=environment)
         yield Agent(socket, key.with_suffix(".pub").read_text(encoding="utf-8"))
@@ -45,14 +45,14 @@ def agent(directory: Path) -> Generator[Agent]:
 
 
 @contextmanager
-def machines() -> Generator[ServiceLab]:
-    """A lab for machines with sshd. Skips the test if the host lacks something."""
+def machines() -> Generator[ServiceTestbed]:
+    """A test bed for machines with sshd. Skips the test if the host lacks something."""
     try:
-        lab.check()
+        testbed.check()
         root = debian_root.ensure(Reporter(), debian_root.MACHINE)
-    except (lab.Unavailable, UserError) as reason:
+    except (testbed.Unavailable, UserError) as reason:
         pytest.skip(str(reason))
-    with ServiceLab(root) as around:
+    with ServiceTestbed(root) as around:
         yield around
 
 
@@ -62,7 +62,7 @@ def start(machine: ServiceMachine) -> None:
     machine.run(["rm", "-f", HOST_KEY])
     machine.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", HOST_KEY])
     machine.start(["/usr/sbin/sshd", "-D", "-e", "-h", HOST_KEY, "-o", "UsePAM=no"], "root")
-    lab.until(f"sshd on {machine.name}", lambda: machine.accepts(22), 20)
+    testbed.until(f"sshd on {machine.name}", lambda: machine.accepts(22), 20)
 
 
 def host_key(machine: ServiceMachine) -> str:

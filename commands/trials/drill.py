@@ -9,7 +9,7 @@ from pathlib import Path
 from blueprint.plan.plan import Plan
 from commands import stack
 from commands.engine.operation import interrupted_by_termination
-from commands.trials import lab_stack, machine_lab
+from commands.trials import lab_commands, lab_stack
 from console.errors import UserError
 from console.progress import Reporter
 from toolchain import openstack_programs
@@ -27,8 +27,8 @@ def start(root: Path, name: str, server: str, kind: str, *, every: bool) -> int:
             "Write what to do: SERVER=virt1 (cut its power), KIND=rollout, KIND=drains, KIND=blackout, or ALL=1."
         )
     planned = stack.load(root, name).plan
-    lab = machine_lab.existing(root, name, planned)
-    disturbing = selected(lab, machine_lab.quorums(planned), server, kind)
+    lab = lab_commands.existing(root, name, planned)
+    disturbing = selected(lab, lab_commands.quorums(planned), server, kind)
     reporter = Reporter()
     directory = root / "build" / lab_stack.name_of(name) / "drill"
     with interrupted_by_termination(), host.alone():
@@ -80,7 +80,7 @@ def _cloud(root: Path, name: str, lab: Lab, planned: Plan, reporter: Reporter) -
     public = client.set_up(lab, lab.workers[-1], directory, reporter)
     return observation.DrilledCloud(
         apis=workloads.apis(lab) | public,
-        quorums=machine_lab.quorums(planned),
+        quorums=lab_commands.quorums(planned),
         release=openstack_programs.ensure(planned.settings.release, reporter),
         settings=directory / client.SETTINGS,
         directory=directory,

@@ -11,7 +11,7 @@ from console.errors import UserError
 from console.progress import Reporter
 from proof.manifests import read_manifests
 from toolchain import debian_root, openstack_programs
-from trials.services import containers, lab, run
+from trials.services import containers, run, testbed
 from trials.services.openstack_trials import Programs
 
 
@@ -19,8 +19,8 @@ def prove_services(root: Path, name: str) -> int:
     """Runs the service trials of a stack and writes build/services/. Returns 0 if all trials pass, otherwise 1."""
     reporter = Reporter()
     try:
-        lab.check()
-    except lab.Unavailable as reason:
+        testbed.check()
+    except testbed.Unavailable as reason:
         raise UserError(f"{reason}.") from None
     with interrupted_by_termination():
         release = openstack_programs.ensure(openstack_programs.DEFAULT, reporter)

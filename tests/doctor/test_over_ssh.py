@@ -14,7 +14,7 @@ import pytest
 from tests import sshd
 from tests.sshd import Agent, host_key
 from tests.stacks import ROOT, server, write
-from trials.services.lab import ServiceMachine
+from trials.services.testbed import ServiceMachine
 
 RUN = "import pathlib, commands.live.machine_check as c; raise SystemExit(c.check_machines(pathlib.Path.cwd(), 'test'))"
 """Checks the stack "test" of the working directory."""

@@ -18,7 +18,7 @@ import pytest
 from tests import sshd
 from tests.engine.conftest import Done, Project
 from tests.sshd import Agent
-from trials.services.lab import ServiceMachine
+from trials.services.testbed import ServiceMachine
 
 PROGRAM = """
 import json, pulumi

@@ -12,7 +12,7 @@ import pytest
 
 from trials.services import run as services
 from trials.services.galera import GaleraCluster, contradictions
-from trials.services.lab import Broken, Unavailable
+from trials.services.testbed import Broken, Unavailable
 from trials.trial_report import Proof, document, in_turn
 
 GOOD = Proof("Galera: kill -9 of one member", 40, 38, 0, 12.5)

@@ -2,7 +2,7 @@
 
 The programs run with the rendered configuration. Files replace disks; the trials prepare them as `ceph-volume lvm
 prepare` prepares a disk, with the rendered key of client.bootstrap-osd. The addresses of nodes in ceph.conf are
-replaced by those of the lab's machines.
+replaced by those of the test bed's machines.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 
 from blueprint.openstack.projects.records import own_records
 from trials.services.containers import TriedContainer
-from trials.services.lab import Broken, ServiceLab, ServiceMachine, require, until
+from trials.services.testbed import Broken, ServiceMachine, ServiceTestbed, require, until
 from trials.trial_report import Proof, in_turn
 
 DOMAIN = "openstack.svc"
@@ -50,14 +50,14 @@ _NO_DISKS_OF_LVM = "#!/bin/sh\n"
 
 
 class CephCluster:
-    """A Ceph cluster in the lab: three monitors with managers, three OSDs, and a client with Glance's account."""
+    """A Ceph cluster in the test bed: three monitors with managers, three OSDs, and a client with Glance's account."""
 
-    def __init__(self, lab: ServiceLab, containers: Mapping[str, TriedContainer]) -> None:
-        self.lab, self._containers = lab, containers
-        self.monitors = {name: lab.add(name) for name in MONITORS}
-        self.storage = {name: lab.add(name) for name in STORAGE}
-        self.client, self.gateway = lab.add("ceph-client"), lab.add("radosgw")
-        lab.name_members("ceph-mon-members", DOMAIN, MONITORS)
+    def __init__(self, testbed: ServiceTestbed, containers: Mapping[str, TriedContainer]) -> None:
+        self.testbed, self._containers = testbed, containers
+        self.monitors = {name: testbed.add(name) for name in MONITORS}
+        self.storage = {name: testbed.add(name) for name in STORAGE}
+        self.client, self.gateway = testbed.add("ceph-client"), testbed.add("radosgw")
+        testbed.name_members("ceph-mon-members", DOMAIN, MONITORS)
         self.written = 0
         for machine in self.monitors.values():
             self._place(machine, "ceph-mon/ceph-mon", "/mon.sh")
@@ -69,7 +69,7 @@ class CephCluster:
         self._place(self.gateway, "radosgw/radosgw", "/radosgw.sh")
 
     def _place(self, machine: ServiceMachine, name: str, script: str = "") -> TriedContainer:
-        """Writes a container's files into a machine, with the addresses of the lab. Returns the container."""
+        """Writes a container's files into a machine, with the addresses of the test bed. Returns the container."""
         container = self._containers[name]
         addresses = ",".join(monitor.address for monitor in self.monitors.values())
         for path, file in container.files.items():
@@ -83,7 +83,7 @@ class CephCluster:
 
     def run_job(self, name: str) -> None:
         """Runs a rendered job of a Ceph client on a separate machine. Raises Broken if the job fails."""
-        machine = self.lab.machines.get(name) or self.lab.add(name)
+        machine = self.testbed.machines.get(name) or self.testbed.add(name)
         try:
             machine.run(self._place(machine, f"{name}/{name}").command.split(), seconds=START)
         except subprocess.CalledProcessError as error:
@@ -100,7 +100,7 @@ class CephCluster:
 
     def kill(self, *names: str) -> None:
         for name in names:
-            self.lab.machines[name].kill()
+            self.testbed.machines[name].kill()
 
     def ready(self, name: str) -> bool:
         """Whether the rendered readiness probe of a monitor succeeds."""
@@ -221,10 +221,10 @@ def monitor_killed(cluster: CephCluster) -> list[str]:
 
 def monitor_cut_off(cluster: CephCluster) -> list[str]:
     """One of three monitors is cut off."""
-    cluster.lab.isolate("ceph-mon-2")
+    cluster.testbed.isolate("ceph-mon-2")
     seconds = until("the minority is not ready", lambda: not cluster.ready("ceph-mon-2"), START, 1)
     silence = cluster.more()
-    cluster.lab.heal()
+    cluster.testbed.heal()
     return [
         f"it was not ready any more after {seconds:.0f} s; the next write was {silence:.1f} s later",
         f"all were ready {cluster.wait_ready():.0f} s after the network was whole",
@@ -280,9 +280,9 @@ def trial(name: str, cluster: CephCluster, failure: Failure) -> Proof:
 def prove(root: Path, containers: Mapping[str, TriedContainer], failures: Sequence[Failure] = FAILURES) -> list[Proof]:
     """Runs the failures on one Ceph cluster, until the cluster does not survive one. Returns the results.
 
-    Raises Unavailable if this machine cannot run the lab.
+    Raises Unavailable if this machine cannot run the test bed.
     """
-    with ServiceLab(root) as lab:
-        cluster = CephCluster(lab, containers)
+    with ServiceTestbed(root) as testbed:
+        cluster = CephCluster(testbed, containers)
         notes = begin(cluster)
         return in_turn("Ceph", failures, lambda name, failure: trial(name, cluster, failure), notes)

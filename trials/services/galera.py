@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from trials.services.containers import TriedContainer
-from trials.services.lab import Broken, ServiceLab, ServiceMachine, place, require, until
+from trials.services.testbed import Broken, ServiceMachine, ServiceTestbed, place, require, until
 from trials.trial_report import Proof, in_turn
 
 ACCOUNTS = 20
@@ -36,10 +36,10 @@ GRANT ALL ON bank.* TO client@'%';
 
 
 class GaleraCluster:
-    """A Galera cluster in the lab: its members, each on a machine, and a client."""
+    """A Galera cluster in the test bed: its members, each on a machine, and a client."""
 
-    def __init__(self, lab: ServiceLab, container: TriedContainer, size: int = 3) -> None:
-        self.lab, self.container, self.workload = lab, container, container.workload
+    def __init__(self, testbed: ServiceTestbed, container: TriedContainer, size: int = 3) -> None:
+        self.testbed, self.container, self.workload = testbed, container, container.workload
         self.members: dict[str, ServiceMachine] = {}
         self.restarts = 0
         self.user, self.password, self.database = "client", secrets.token_urlsafe(12), "bank"
@@ -47,18 +47,18 @@ class GaleraCluster:
         self._commands: dict[str, list[str]] = {}
         for number in range(size):
             self.add(number)
-        self.client = lab.add(f"{self.workload}-client")
+        self.client = testbed.add(f"{self.workload}-client")
         self.name()
 
     def add(self, number: int) -> ServiceMachine:
         """Adds the machine of a further member, as a StatefulSet with more replicas does. Does not start the member."""
         name = f"{self.workload}-{number}"
-        machine = self.members[name] = self.lab.add(name)
+        machine = self.members[name] = self.testbed.add(name)
         self._commands[name] = place(machine, self.container)
         return machine
 
     def grow(self, number: int) -> None:
-        """Adds the machine of a further member, and the member's name to the DNS of the lab.
+        """Adds the machine of a further member, and the member's name to the DNS of the test bed.
 
         Does not start the member.
         """
@@ -66,8 +66,8 @@ class GaleraCluster:
         self.name()
 
     def name(self) -> None:
-        """Writes the names of all members to the DNS of the lab."""
-        self.lab.name_members(f"{self.workload}-members", DOMAIN, list(self.members))
+        """Writes the names of all members to the DNS of the test bed."""
+        self.testbed.name_members(f"{self.workload}-members", DOMAIN, list(self.members))
 
     def start(self, *names: str) -> None:
         for name in names:
@@ -246,11 +246,11 @@ def one_killed(cluster: GaleraCluster, load: Load) -> list[str]:
 
 def minority(cluster: GaleraCluster, load: Load) -> list[str]:
     """One of three members is cut off from the network: it rejects writes, and the others continue."""
-    cluster.lab.isolate("mysqld-2")
+    cluster.testbed.isolate("mysqld-2")
     refused = until("the minority refuses writes", lambda: cluster.refuses_writes("mysqld-2"), 60)
     until("the minority is not ready", lambda: cluster.state("mysqld-2")[0] != 200, 20)
     silence = load.more()
-    cluster.lab.heal()
+    cluster.testbed.heal()
     back = cluster.wait_ready("mysqld-2")
     return [
         f"the minority refused writes after {refused:.1f} s and was not ready",
@@ -353,10 +353,10 @@ HEAVY: tuple[Failure, ...] = (power_cut, donor_killed, stuck, three_to_five)
 def prove(root: Path, container: TriedContainer, failures: Sequence[Failure]) -> list[Proof]:
     """Runs the failures on one Galera cluster, until the cluster does not survive one. Returns the results.
 
-    Raises Unavailable if this machine cannot run the lab.
+    Raises Unavailable if this machine cannot run the test bed.
     """
-    with ServiceLab(root) as lab:
-        cluster = GaleraCluster(lab, container)
+    with ServiceTestbed(root) as testbed:
+        cluster = GaleraCluster(testbed, container)
         load = Load(cluster)
         notes = begin(cluster)
         return in_turn("Galera", failures, lambda name, failure: trial(name, cluster, load, failure), notes)

@@ -1,6 +1,6 @@
 """Trial of Galera's backup: runs the rendered jobs, and checks every write that was acknowledged before the backup.
 
-In a cluster, the pods of these jobs mount the data of one member. In the lab, the jobs run on that member's machine.
+In a cluster, the pods of these jobs mount the data of one member. In the test bed, they run on the member's machine.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 from trials.services import galera
 from trials.services.containers import TriedContainer
 from trials.services.galera import DOMAIN, SERVICE, START, GaleraCluster, Load, begin, contradictions
-from trials.services.lab import Broken, ServiceLab, ServiceMachine, place, require
+from trials.services.testbed import Broken, ServiceMachine, ServiceTestbed, place, require
 from trials.trial_report import Proof
 
 BACKUP, RESTORE = "mysqld-backup/mysqld-backup", "mysqld-restore/mysqld-restore"
@@ -25,10 +25,10 @@ _SIZE = "SHOW GLOBAL STATUS LIKE 'wsrep_cluster_size'"
 def prove(root: Path, containers: Mapping[str, TriedContainer]) -> list[Proof]:
     """Backs up a Galera cluster under load, destroys all data, and restores the backup. Returns the result.
 
-    Raises Unavailable if this machine cannot run the lab.
+    Raises Unavailable if this machine cannot run the test bed.
     """
-    with ServiceLab(root) as lab:
-        cluster = GaleraCluster(lab, containers["mysqld/mariadb"])
+    with ServiceTestbed(root) as testbed:
+        cluster = GaleraCluster(testbed, containers["mysqld/mariadb"])
         load = Load(cluster)
         notes = begin(cluster)
         cluster.members[MEMBER].own(BACKUPS, "mysql")
@@ -84,8 +84,8 @@ def _restore(cluster: GaleraCluster, job: TriedContainer, notes: list[str]) -> N
     require(len(names) == 2, f"backups: {names}")
     code, said = run_job(machine, job)
     require(code == 1 and "is alive" in said, f"members that have addresses were not noticed: {said}")
-    cluster.lab.name_members(SERVICE, DOMAIN, [])
-    # Without pods, the DNS name of a headless Service does not exist. In the lab, only /etc/hosts resolves names.
+    cluster.testbed.name_members(SERVICE, DOMAIN, [])
+    # Without pods, the DNS name of a headless Service does not exist. In the test bed, only /etc/hosts resolves names.
     machine.run(["sed", "-i", "s/^hosts:.*/hosts: files/", "/etc/nsswitch.conf"])
     began = time.monotonic()
     code, said = run_job(machine, job, {"BACKUP": names[0]})

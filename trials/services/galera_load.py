@@ -2,7 +2,7 @@
 # pyright: reportUnknownVariableType=false
 """Write load for Galera, until SIGTERM: each transaction moves money between two accounts and appends a number.
 
-Runs in a machine of the lab with Debian's PyMySQL. Prints one line for each transaction: its number, and whether it was
+Runs on a machine of the test bed with PyMySQL. Prints one line for each transaction: its number, and whether it was
 acknowledged (`ok`), rejected (`no`) or broke off with an unknown outcome (`unknown`).
 """
 

@@ -1,6 +1,7 @@
-"""OpenStack in the lab with its rendered configuration and jobs, and three members each of Galera, RabbitMQ, memcached.
+"""OpenStack in the test bed with its rendered configuration and jobs, and three members each of Galera, RabbitMQ,
+memcached.
 
-The rendered jobs run, then the services start, and a client uses them. The lab has no Ceph, KVM and ProxySQL. Therefore
+The rendered jobs run, then the services start, and a client uses them. It has no Ceph, KVM and ProxySQL. Therefore
 images and backups are files, Cinder and Nova use fake drivers for volumes and virtual machines, and services connect to
 the first member of Galera directly. Neutron's agents do not run, so virtual machines have no network.
 """
@@ -17,7 +18,7 @@ from blueprint.openstack.projects.records import own_records
 from openstack.config.ports import MEMCACHED
 from trials.services import galera, rabbitmq
 from trials.services.containers import TriedContainer
-from trials.services.lab import Broken, ServiceLab, ServiceMachine, place, require, until
+from trials.services.testbed import Broken, ServiceMachine, ServiceTestbed, place, require, until
 
 DOMAIN = "openstack.svc"
 CACHES = 3
@@ -32,7 +33,7 @@ PROCESSES: Mapping[str, tuple[str, ...]] = {
     "cinder": ("cinder-api", "cinder-scheduler", "cinder-volume", "cinder-backup"),
     "heat": ("heat-api", "heat-api-cfn", "heat-engine"),
 }
-"""The OpenStack projects in the order of their start, each with the processes that run in the lab."""
+"""The OpenStack projects in the order of their start, each with the processes that run in the test bed."""
 LEFT_OUT = ("nova-compute/nova-libvirt",)
 JOBS = ("databases", "messaging", "notifications", "db-sync", "cells", "bootstrap", "identity")
 """Ends of the names of a project's jobs, in the order in which the jobs run. A project has some of them."""
@@ -57,24 +58,24 @@ OVERRIDES: Mapping[str, Mapping[str, str]] = {
     "cinder-volume": {"OS_CEPH__VOLUME_DRIVER": "cinder.tests.fake_driver.FakeLoggingVolumeDriver"},
     "cinder-backup": {"OS_DEFAULT__BACKUP_DRIVER": "cinder.backup.drivers.posix.PosixBackupDriver"},
 }
-"""Environment variables that override options the lab cannot use, by container. oslo.config reads
+"""Environment variables that override options the test bed cannot use, by container. oslo.config reads
 OS_<SECTION>__<OPTION>."""
 _CLIENT = Path(__file__).with_name("openstack_client.py")
 
 
 class ServiceCloud:
-    """An OpenStack cloud in the lab: Galera, RabbitMQ, memcached, a machine for each process, and a client."""
+    """An OpenStack cloud in the test bed: Galera, RabbitMQ, memcached, a machine for each process, and a client."""
 
-    def __init__(self, lab: ServiceLab, containers: Mapping[str, TriedContainer], release: Path) -> None:
-        self.lab, self.release = lab, release
+    def __init__(self, testbed: ServiceTestbed, containers: Mapping[str, TriedContainer], release: Path) -> None:
+        self.testbed, self.release = testbed, release
         self._containers = containers
-        self.database = galera.GaleraCluster(lab, containers["mysqld/mariadb"])
-        self.queue = rabbitmq.RabbitmqCluster(lab, containers["rabbitmq/rabbitmq"])
-        self.caches = [lab.add(f"memcached-{number}") for number in range(CACHES)]
-        self.processes = {name: lab.add(name, release) for names in PROCESSES.values() for name in names}
-        self.client = lab.add("openstack-client", release)
-        lab.name_members("memcached-members", DOMAIN, [machine.name for machine in self.caches])
-        lab.name_services(DOMAIN, {**self.processes, "proxysql": self.database.members["mysqld-0"]})
+        self.database = galera.GaleraCluster(testbed, containers["mysqld/mariadb"])
+        self.queue = rabbitmq.RabbitmqCluster(testbed, containers["rabbitmq/rabbitmq"])
+        self.caches = [testbed.add(f"memcached-{number}") for number in range(CACHES)]
+        self.processes = {name: testbed.add(name, release) for names in PROCESSES.values() for name in names}
+        self.client = testbed.add("openstack-client", release)
+        testbed.name_members("memcached-members", DOMAIN, [machine.name for machine in self.caches])
+        testbed.name_services(DOMAIN, {**self.processes, "proxysql": self.database.members["mysqld-0"]})
         self.password = containers["keystone-bootstrap/keystone-bootstrap"].variables["OS_BOOTSTRAP_PASSWORD"]
         # The page of noVNC, which Kolla's image contains.
         self.processes["nova-novncproxy"].write("/usr/share/novnc/vnc_lite.html", "")
@@ -104,7 +105,7 @@ class ServiceCloud:
     def _run(self, job: TriedContainer) -> None:
         """Runs a job to its end, on a machine that only this job uses. Raises Broken if the job fails."""
         release = None if job.workload.endswith("-databases") else self.release
-        machine = self.lab.machines.get(job.workload) or self.lab.add(job.workload, release)
+        machine = self.testbed.machines.get(job.workload) or self.testbed.add(job.workload, release)
         machine.write("/start.sh", self._script(machine, [job]), mode="0700")
         try:
             machine.run(["bash", "/start.sh"], seconds=START)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from trials.services import tempest
 from trials.services.containers import TriedContainer
-from trials.services.lab import ServiceLab
 from trials.services.openstack_services import PROCESSES, ServiceCloud
+from trials.services.testbed import ServiceTestbed
 from trials.trial_report import Proof
 
 
@@ -23,12 +23,12 @@ class Programs:
 
 
 def prove(programs: Programs, containers: Mapping[str, TriedContainer]) -> Iterator[Proof]:
-    """Starts OpenStack in the lab, uses it, and kills a member of each cluster under writes. Yields the results.
+    """Starts OpenStack in the test bed, uses it, and kills a member of each cluster under writes. Yields the results.
 
-    Raises Unavailable if this machine cannot run the lab, and Broken if a service does not work.
+    Raises Unavailable if this machine cannot run the test bed, and Broken if a service does not work.
     """
-    with ServiceLab(programs.root) as lab:
-        cloud = ServiceCloud(lab, containers, programs.release)
+    with ServiceTestbed(programs.root) as testbed:
+        cloud = ServiceCloud(testbed, containers, programs.release)
         started = time.monotonic()
         notes = cloud.start()
         for project in PROCESSES:  # a second run of a job must change nothing

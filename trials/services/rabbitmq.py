@@ -13,7 +13,7 @@ from pathlib import Path
 
 from openstack.config.ports import AMQP
 from trials.services.containers import TriedContainer
-from trials.services.lab import Broken, ServiceLab, ServiceMachine, place, require, until
+from trials.services.testbed import Broken, ServiceMachine, ServiceTestbed, place, require, until
 from trials.trial_report import Proof, in_turn
 
 CONFIGURATION, SECRETS = "/etc/rabbitmq/rabbitmq.conf", "/etc/rabbitmq/conf.d/secrets.conf"
@@ -24,10 +24,10 @@ _LOAD = Path(__file__).with_name("rabbitmq_load.py")
 
 
 class RabbitmqCluster:
-    """A RabbitMQ cluster in the lab: its members, and a client that publishes numbered messages to a quorum queue."""
+    """A RabbitMQ cluster in the test bed: its members, and a client that publishes to a quorum queue."""
 
-    def __init__(self, lab: ServiceLab, container: TriedContainer, size: int = 3) -> None:
-        self.lab = lab
+    def __init__(self, testbed: ServiceTestbed, container: TriedContainer, size: int = 3) -> None:
+        self.testbed = testbed
         self.name = container.workload
         self.members: dict[str, ServiceMachine] = {}
         self.password = _option(container.text(SECRETS), "default_pass")
@@ -37,11 +37,11 @@ class RabbitmqCluster:
         self._commands: dict[str, list[str]] = {}
         for number in range(size):
             name = f"{self.name}-{number}"
-            machine = self.members[name] = lab.add(name)
+            machine = self.members[name] = testbed.add(name)
             self._commands[name] = place(machine, container)
-        self.client = lab.add(f"{self.name}-client")
+        self.client = testbed.add(f"{self.name}-client")
         self.client.write("/load.py", _LOAD.read_text(encoding="utf-8"))
-        lab.name_members(f"{self.name}-members", DOMAIN, list(self.members))
+        testbed.name_members(f"{self.name}-members", DOMAIN, list(self.members))
 
     def start(self, *names: str) -> None:
         for name in names:
@@ -185,10 +185,10 @@ def one_killed(cluster: RabbitmqCluster) -> list[str]:
 
 def minority(cluster: RabbitmqCluster) -> list[str]:
     """One of three members is cut off from the network: it pauses, and the others continue."""
-    cluster.lab.isolate("rabbitmq-2")
+    cluster.testbed.isolate("rabbitmq-2")
     paused = until("the minority pauses", lambda: not cluster.ready("rabbitmq-2"), 120, 1)
     silence = cluster.more()
-    cluster.lab.heal()
+    cluster.testbed.heal()
     back = cluster.wait_ready("rabbitmq-2")
     return [
         f"the minority closed its AMQP port after {paused:.0f} s; the majority confirmed {silence:.1f} s later",
@@ -210,10 +210,10 @@ def full_stop(cluster: RabbitmqCluster) -> list[str]:
 def power_cut(cluster: RabbitmqCluster) -> list[str]:
     """All members are killed at the same moment, and start before the cluster's DNS does."""
     cluster.kill(*cluster.members)
-    cluster.lab.hide_names(*cluster.members)
+    cluster.testbed.hide_names(*cluster.members)
     cluster.start(*cluster.members)
     until("all members wait for their names", lambda: all(map(cluster.waits, cluster.members)), 60)
-    cluster.lab.show_names(*cluster.members)
+    cluster.testbed.show_names(*cluster.members)
     return [f"all were ready {cluster.wait_ready(*cluster.members):.0f} s after their names had addresses"]
 
 
@@ -236,10 +236,10 @@ HEAVY: tuple[Failure, ...] = (power_cut, lost_disk)
 def prove(root: Path, container: TriedContainer, failures: Sequence[Failure]) -> list[Proof]:
     """Runs the failures on one RabbitMQ cluster, until the cluster does not survive one. Returns the results.
 
-    Raises Unavailable if this machine cannot run the lab.
+    Raises Unavailable if this machine cannot run the test bed.
     """
-    with ServiceLab(root) as lab:
-        cluster = RabbitmqCluster(lab, container)
+    with ServiceTestbed(root) as testbed:
+        cluster = RabbitmqCluster(testbed, container)
         notes = begin(cluster)
         return in_turn("RabbitMQ", failures, lambda name, failure: trial(name, cluster, failure), notes)
 
@@ -247,10 +247,10 @@ def prove(root: Path, container: TriedContainer, failures: Sequence[Failure]) ->
 def prove_beside(root: Path, own: TriedContainer, further: TriedContainer) -> list[Proof]:
     """Runs two RabbitMQ clusters: the second must continue while the first has lost its majority.
 
-    Returns the result. Raises Unavailable if this machine cannot run the lab.
+    Returns the result. Raises Unavailable if this machine cannot run the test bed.
     """
-    with ServiceLab(root) as lab:
-        first, second = RabbitmqCluster(lab, own), RabbitmqCluster(lab, further)
+    with ServiceTestbed(root) as testbed:
+        first, second = RabbitmqCluster(testbed, own), RabbitmqCluster(testbed, further)
         notes = [*begin(first), *begin(second)]
         (one, two, _), member = first.members, next(iter(second.members))
         shared = set(first.running(one)) & set(second.running(member))

@@ -2,7 +2,7 @@
 # pyright: reportUnknownVariableType=false
 """Load for RabbitMQ: publishes numbered messages until SIGTERM, or removes all messages from the queue (`drain`).
 
-Runs in a machine of the lab with Debian's Pika. Prints one line for each published message: its number, and whether it
+Runs on a machine of the test bed with Pika. Prints one line for each published message: its number, and whether it
 was confirmed (`ok`), rejected (`no`) or broke off with an unknown outcome (`unknown`).
 """
 

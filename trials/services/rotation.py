@@ -14,7 +14,7 @@ from pathlib import Path
 
 from trials.services import galera, rabbitmq
 from trials.services.containers import TriedContainer
-from trials.services.lab import Broken, ServiceLab, ServiceMachine, place, require
+from trials.services.testbed import Broken, ServiceMachine, ServiceTestbed, place, require
 from trials.trial_report import Proof
 
 _TABLES = """\
@@ -28,11 +28,11 @@ def database(root: Path, container: TriedContainer, jobs: Sequence[TriedContaine
 
     `jobs`: the job keystone-databases of the three renderings.
     """
-    with ServiceLab(root) as lab:
-        cluster = galera.GaleraCluster(lab, container)
+    with ServiceTestbed(root) as testbed:
+        cluster = galera.GaleraCluster(testbed, container)
         galera.begin(cluster)
-        worker = lab.add("job")
-        lab.name_services(galera.DOMAIN, {"proxysql": cluster.members["mysqld-0"]})
+        worker = testbed.add("job")
+        testbed.name_services(galera.DOMAIN, {"proxysql": cluster.members["mysqld-0"]})
         started, notes, problem = time.monotonic(), list[str](), ""
         run_job(worker, jobs[0])
         values = ",".join(f"({number},0)" for number in range(galera.ACCOUNTS))
@@ -81,12 +81,12 @@ def messaging(root: Path, container: TriedContainer, jobs: Sequence[TriedContain
 
     `jobs`: the job nova-messaging of the three renderings.
     """
-    with ServiceLab(root) as lab:
-        cluster = rabbitmq.RabbitmqCluster(lab, container)
+    with ServiceTestbed(root) as testbed:
+        cluster = rabbitmq.RabbitmqCluster(testbed, container)
         cluster.start(*cluster.members)
         cluster.wait_ready(*cluster.members)
-        worker = lab.add("job")
-        lab.name_members(f"{cluster.name}-members", rabbitmq.DOMAIN, list(cluster.members))
+        worker = testbed.add("job")
+        testbed.name_members(f"{cluster.name}-members", rabbitmq.DOMAIN, list(cluster.members))
         started, notes, said, problem = time.monotonic(), list[str](), dict[int, str](), ""
         run_job(worker, jobs[0])
         cluster.vhost = "nova"

@@ -10,8 +10,8 @@ from pathlib import Path
 from trials import trial_report
 from trials.services import ceph, galera, galera_backup, openstack_trials, rabbitmq
 from trials.services.containers import TriedContainer
-from trials.services.lab import Broken, Unavailable
 from trials.services.openstack_trials import Programs
+from trials.services.testbed import Broken, Unavailable
 from trials.trial_report import Proof
 
 Trials = Mapping[str, Callable[[], Iterable[Proof]]]

@@ -1,4 +1,4 @@
-"""Trial with tempest, OpenStack's own tests of its APIs: runs tempest's smoke tests on the services in the lab."""
+"""Trial with tempest, OpenStack's own tests of its APIs: runs tempest's smoke tests on the services in the test bed."""
 
 from __future__ import annotations
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from trials.services.containers import TriedContainer
 from trials.services.galera import DOMAIN, GaleraCluster, Load, begin, trial
-from trials.services.lab import ServiceLab, require, until
 from trials.services.rotation import run_job
+from trials.services.testbed import ServiceTestbed, require, until
 from trials.trial_report import Proof
 
 _SIZE = "SELECT variable_value FROM information_schema.global_status WHERE variable_name = 'wsrep_cluster_size'"
@@ -32,17 +32,17 @@ def prove(root: Path, containers: Mapping[str, TriedContainer], further: str, us
     """Runs two Galera clusters: the second must continue while the first has lost its majority.
 
     `further`: the second cluster's workload. `users`: for each cluster's workload, a project that uses it.
-    Returns the result. Raises Unavailable if this machine cannot run the lab.
+    Returns the result. Raises Unavailable if this machine cannot run the test bed.
     """
-    with ServiceLab(root) as lab:
+    with ServiceTestbed(root) as testbed:
         first, second = (
-            GaleraCluster(lab, containers["mysqld/mariadb"]),
-            GaleraCluster(lab, containers[f"{further}/mariadb"]),
+            GaleraCluster(testbed, containers["mysqld/mariadb"]),
+            GaleraCluster(testbed, containers[f"{further}/mariadb"]),
         )
         pair = GaleraPair(first, second, {users[each.workload]: each for each in (first, second)})
         notes = [*begin(first), *begin(second)]
         require(_identity(first) != _identity(second), "both clusters have one UUID")
-        notes += [*_databases(lab, pair, containers), *_rejected(pair)]
+        notes += [*_databases(testbed, pair, containers), *_rejected(pair)]
         one, two, _ = first.members
 
         def without_the_other(_cluster: GaleraCluster, load: Load) -> list[str]:
@@ -64,12 +64,12 @@ def _identity(cluster: GaleraCluster) -> str:
     return found.pop()
 
 
-def _databases(lab: ServiceLab, pair: GaleraPair, containers: Mapping[str, TriedContainer]) -> list[str]:
+def _databases(testbed: ServiceTestbed, pair: GaleraPair, containers: Mapping[str, TriedContainer]) -> list[str]:
     """Runs the jobs that make the projects' databases: each must be in the project's own cluster, and only there."""
-    worker = lab.add("job")
+    worker = testbed.add("job")
     first_members = {each.workload: next(iter(each.members.values())) for each in (pair.first, pair.second)}
     proxies = {name.replace("mysqld", "proxysql"): member for name, member in first_members.items()}
-    lab.name_services(DOMAIN, proxies)
+    testbed.name_services(DOMAIN, proxies)
     for project in pair.users:
         run_job(worker, containers[f"{project}-databases/{project}-databases"])
     for project, its in pair.users.items():

@@ -13,7 +13,7 @@ from components.machine import Step
 from tests.blueprint.stackfile.placeholders import CERTIFICATES
 from tests.components.test_machine_files import DEV, LARGE, NGINX, PROXY, document, node
 from tests.fakes import script
-from trials.services.lab import until
+from trials.services.testbed import until
 
 
 def step_of(name: str, step: str) -> Step:

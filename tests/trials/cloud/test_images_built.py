@@ -19,7 +19,7 @@ from console.progress import Reporter
 from tests.trials.services.stack import documents
 from trials.cloud.images.archive import NAME
 from trials.cloud.images.prepare import prepare
-from trials.services import lab
+from trials.services import testbed
 
 IMAGE = "quay.io/openstack.kolla/memcached:2026.1-debian-trixie"
 CONFIGURATION = "/var/lib/kolla/config_files/config.json"
@@ -29,9 +29,9 @@ CONFIGURATION = "/var/lib/kolla/config_files/config.json"
 def archive() -> Path:
     """The archive with the image."""
     try:
-        lab.check()
+        testbed.check()
         return prepare([IMAGE], Reporter()).archive
-    except (lab.Unavailable, UserError) as reason:
+    except (testbed.Unavailable, UserError) as reason:
         pytest.skip(str(reason))
 
 

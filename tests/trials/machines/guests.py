@@ -12,7 +12,7 @@ import yaml
 
 from tests.engine.conftest import Done, Project, open_project
 from tests.sshd import Agent
-from trials.services.lab import until
+from trials.services.testbed import until
 
 
 @dataclass(frozen=True)

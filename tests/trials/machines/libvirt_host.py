@@ -15,7 +15,7 @@ import pytest
 
 from tests.trials.machines import base_image, virt_network
 from tests.trials.machines.virt_network import Place
-from trials.services.lab import until
+from trials.services.testbed import until
 
 PLACE = Place("quorate-virt", "quorate-virt0", "10.77.0.1", "10.77.0.254")
 NETWORK = "10.77.0.0/24"

@@ -17,7 +17,7 @@ from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
 from commands.engine.temporary_rendering import rendered
 from commands.stack import load
-from commands.trials import machine_lab
+from commands.trials import lab_commands
 from console.errors import UserError
 from console.progress import Reporter
 from tests.stacks import ROOT, STACKS
@@ -127,7 +127,7 @@ def write_objects(tree: Path, directory: Path) -> set[str]:
             if document["metadata"].get("labels", {}).get(contract.COMPONENT, PROJECTS[0]) in PROJECTS:
                 order = 0 if document["kind"] == "Namespace" else 1
                 (directory / f"{order}-{file.name}").write_text(yaml.safe_dump(document), encoding="utf-8")
-                found |= set(machine_lab.images(document))
+                found |= set(lab_commands.images(document))
     (directory / "1-ingress.yaml").write_text(yaml.safe_dump(INGRESS), encoding="utf-8")
     return found
 

@@ -22,7 +22,7 @@ from tests.trials.machines.container_host import ContainerHost
 from tests.trials.machines.guests import Guests, open_stack
 from tests.trials.machines.libvirt_host import VirtHost
 from toolchain import debian_root
-from trials.services.lab import until
+from trials.services.testbed import until
 
 pytestmark = [pytest.mark.alone, pytest.mark.heavy]
 

@@ -28,7 +28,7 @@ from tests.trials.machines.guests import Guests, open_stack
 from tests.trials.machines.libvirt_host import VirtHost
 from toolchain import debian_root, libvirt_provider
 from toolchain.engine import installed
-from trials.services.lab import until
+from trials.services.testbed import until
 
 pytestmark = pytest.mark.heavy
 

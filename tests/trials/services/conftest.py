@@ -11,13 +11,13 @@ from console.errors import UserError
 from console.progress import Reporter
 from tests.trials.services.stack import documents
 from toolchain import debian_root, openstack_programs
-from trials.services import lab
+from trials.services import testbed
 from trials.services.containers import TriedContainer, read
 
 
 @pytest.fixture(scope="session")
 def root() -> Path:
-    """A Debian root with the programs. The tests are skipped if this host cannot run a lab."""
+    """A Debian root with the programs. The tests are skipped if this host cannot run a test bed."""
     return _made(debian_root.SERVICES)
 
 
@@ -29,9 +29,9 @@ def ceph_root() -> Path:
 
 def _made(wanted: debian_root.Root) -> Path:
     try:
-        lab.check()
+        testbed.check()
         return debian_root.ensure(Reporter(), wanted)
-    except (lab.Unavailable, UserError) as reason:
+    except (testbed.Unavailable, UserError) as reason:
         pytest.skip(str(reason))
 
 

@@ -1,4 +1,4 @@
-"""Answers queries for A records on port 53, as the cluster's DNS does for headless Services; runs in a lab's machine.
+"""Answers queries for A records on port 53, as the cluster's DNS does for headless Services. Runs in a test bed.
 
 Arguments: pairs of a name and an address. A name may have several addresses.
 """

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from trials.services.containers import TriedContainer
-from trials.services.lab import ServiceLab, ServiceMachine, place
+from trials.services.testbed import ServiceMachine, ServiceTestbed, place
 
 CONFIG, RULES = "/etc/prometheus/prometheus.yml", "/etc/prometheus/alerts.yml"
 PROGRAMS = {
@@ -48,14 +48,14 @@ def _resolve(machine: ServiceMachine, records: Mapping[str, str]) -> None:
 
 
 class Monitoring:
-    """Prometheus, Alertmanager and the exporter of MariaDB in a lab, with the rendered configuration."""
+    """Prometheus, Alertmanager and the exporter of MariaDB in a test bed, with the rendered configuration."""
 
-    def __init__(self, lab: ServiceLab, containers: Mapping[str, TriedContainer]) -> None:
-        self.manager = lab.add("nagios")
-        self.server = lab.add("influxdb-grafana-0")
-        self.exporter = lab.add("mysqld-exporter")
+    def __init__(self, testbed: ServiceTestbed, containers: Mapping[str, TriedContainer]) -> None:
+        self.manager = testbed.add("nagios")
+        self.server = testbed.add("influxdb-grafana-0")
+        self.exporter = testbed.add("mysqld-exporter")
         _resolve(self.server, {"nagios-members.openstack.svc": self.manager.address})
-        lab.name_services("openstack.svc", {"mysqld-exporter": self.exporter})
+        testbed.name_services("openstack.svc", {"mysqld-exporter": self.exporter})
         started = {
             self.manager: containers["nagios/alertmanager"],
             self.server: hurried(containers["influxdb-grafana/prometheus-server"]),

@@ -16,14 +16,14 @@ from openstack.config.formats import public_text
 from tests.stacks import full_size, parsed
 from tests.trials.services.monitoring import CONFIG, RULES, place_programs
 from trials.services.containers import TriedContainer
-from trials.services.lab import ServiceLab, ServiceMachine
+from trials.services.testbed import ServiceMachine, ServiceTestbed
 
 
 @pytest.fixture(scope="module")
 def tool(root: Path) -> Iterator[ServiceMachine]:
-    """A machine of the lab with promtool and amtool."""
-    with ServiceLab(root) as lab:
-        yield lab.add("tool")
+    """A machine of the test bed with promtool and amtool."""
+    with ServiceTestbed(root) as testbed:
+        yield testbed.add("tool")
 
 
 def test_promtool_accepts_what_is_rendered(tool: ServiceMachine, containers: Mapping[str, TriedContainer]) -> None:

@@ -1,8 +1,8 @@
-"""A lab of simulated machines on one host: each has a copy of a Debian root, a host name, an address and a network.
+"""A test bed of simulated machines on one host, each with a copy of a Debian root, a name, an address and a network.
 
 The machines run in Linux namespaces. A bridge in a separate network namespace joins their networks, so that the network
-of the host stays unchanged. When the processes of the lab end, the namespaces are gone. The lab needs root, but no
-container runtime and no systemd.
+of the host stays unchanged. When its processes end, the namespaces are gone. The test bed needs root, but no container
+runtime and no systemd.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from typing import Self
 from trials.services.containers import TriedContainer
 
 NETWORK = "10.199.0"
-"""The first three parts of all addresses of machines, which exist only in the lab's network namespaces."""
+"""The first three parts of all addresses of machines, which exist only in the test bed's network namespaces."""
 _WITH_US = ("setpriv", "--pdeathsig=KILL", "--")
 """Prefix of a command that kills the process when the process that started it ends for any reason."""
 _CAPABILITIES = "the proofs with real services need root, unshare, nsenter, ip and overlay mounts"
 
 
 class Unavailable(Exception):
-    """This host cannot run a lab. The message gives the reason."""
+    """This host cannot run a test bed. The message gives the reason."""
 
 
 class Broken(Exception):
@@ -43,12 +43,12 @@ def require(condition: bool, otherwise: str) -> None:
 
 
 class ServiceMachine:
-    """A simulated machine of the lab: programs run in a writable copy of the Debian root, as in a container."""
+    """A simulated machine of the test bed: programs run in a writable copy of the Debian root, as in a container."""
 
-    def __init__(self, lab: ServiceLab, name: str, number: int, programs: Path | None = None) -> None:
-        self.lab, self.name, self.number, self.programs = lab, name, number, programs
+    def __init__(self, testbed: ServiceTestbed, name: str, number: int, programs: Path | None = None) -> None:
+        self.testbed, self.name, self.number, self.programs = testbed, name, number, programs
         self.address = f"{NETWORK}.{number}"
-        self.directory = lab.directory / name
+        self.directory = testbed.directory / name
         self.log = self.directory / "log"
         self.program: subprocess.Popen[bytes] | None = None
         self._others: list[subprocess.Popen[bytes]] = []
@@ -56,10 +56,10 @@ class ServiceMachine:
         (self.directory / "own").mkdir(parents=True)
         self._root.mkdir()
         self._holder = self._hold()
-        lab.connect(self)
+        testbed.connect(self)
 
     def _hold(self) -> subprocess.Popen[bytes]:
-        own, lower = self.directory / "own", "/" if self.programs else self.lab.root
+        own, lower = self.directory / "own", "/" if self.programs else self.testbed.root
         layers = f"lowerdir={lower},upperdir={own}/upper,workdir={own}/work"
         # The writable layer over the host's own root must be on another file system, here in memory.
         in_memory = f"mount -t tmpfs tmpfs {own}" if self.programs else ""
@@ -229,7 +229,7 @@ install -d -o "$1" -g "$1" "/var/lib/$1"
         return [*variables, f"HOME=/var/lib/{user}", "setpriv", *ids]
 
 
-class ServiceLab:
+class ServiceTestbed:
     """Simulated machines on one network, which end when the context ends. `root`: their Debian root."""
 
     def __init__(self, root: Path) -> None:
@@ -256,7 +256,7 @@ class ServiceLab:
         shutil.rmtree(self.directory, ignore_errors=True)
 
     def add(self, name: str, programs: Path | None = None) -> ServiceMachine:
-        """Adds a machine to the lab.
+        """Adds a machine to the test bed.
 
         `programs`: environment of an OpenStack release. A machine with these programs uses a copy of the host's root
         instead of the Debian root.
@@ -271,7 +271,7 @@ class ServiceLab:
         return machine
 
     def connect(self, machine: ServiceMachine) -> None:
-        """Connects a machine to the lab's bridge, and sets the machine's address."""
+        """Connects a machine to the test bed's bridge, and sets the machine's address."""
         port = f"port{machine.number}"
         self._net("link", "add", port, "type", "veth", "peer", "name", "eth0", "netns", str(machine.pid))
         self._net("link", "set", port, "master", "one")
@@ -357,7 +357,7 @@ def until(what: str, condition: Callable[[], object], seconds: float, pause: flo
 
 
 def check() -> None:
-    """Raises Unavailable if this host cannot run a lab."""
+    """Raises Unavailable if this host cannot run a test bed."""
     missing = [name for name in ("unshare", "nsenter", "ip", "chroot", "setpriv") if not shutil.which(name)]
     if os.geteuid() != 0 or missing:
         raise Unavailable(_CAPABILITIES + (f"; {', '.join(missing)} not found" if missing else ""))

@@ -11,7 +11,7 @@ import pytest
 from blueprint.plan.plan import Plan
 from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
-from commands.trials import drill, lab_stack, machine_lab
+from commands.trials import drill, lab_commands, lab_stack
 from console.errors import UserError
 from files import atomic
 from tests.stacks import ROOT, STACKS
@@ -34,7 +34,7 @@ data: {image: registry.example/not-an-image:1}
 
 def test_images_of_every_container_are_found(tmp_path: Path) -> None:
     atomic.write(tmp_path / "manifests/1-manifest/job.yaml", MANIFEST)
-    assert machine_lab.images_of(tmp_path) == {"registry.example/wait:1", "registry.example/main:1"}
+    assert lab_commands.images_of(tmp_path) == {"registry.example/wait:1", "registry.example/main:1"}
 
 
 def test_what_the_stack_file_says_wins_over_the_host() -> None:
@@ -72,7 +72,7 @@ def test_an_unknown_server_or_kind_is_refused(
     def existing(_root: Path, _name: str, _plan: Plan) -> Lab:
         return lab
 
-    monkeypatch.setattr(machine_lab, "existing", existing)
+    monkeypatch.setattr(lab_commands, "existing", existing)
     with pytest.raises(UserError, match=re.escape(message)):
         drill.start(ROOT, "dev", server, kind, every=False)
 
