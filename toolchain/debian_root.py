@@ -140,6 +140,9 @@ _OPTIONS = (
     # Removes the data that the packages create: with this data, a member would not join a cluster.
     '--customize-hook=rm -rf "$1"/var/lib/mysql/* "$1"/var/lib/rabbitmq/* "$1"/etc/mysql/my.cnf',
 )
+MMDEBSTRAP = ("unshare", "--mount", "--propagation", "private", "mmdebstrap")
+"""Runs mmdebstrap with mounts of its own. It mounts /proc, /sys and parts of /dev in the root; if it is killed, they
+are gone with it, and whoever deletes the unfinished root does not delete through them."""
 _LIMIT = 1800
 """Timeout of apt-get in seconds."""
 
@@ -175,8 +178,8 @@ def _make(home: Path, wanted: Root, reporter: Reporter) -> None:
         reporter.begin(f"Making a Debian root with {len(wanted.packages)} packages", "two to five minutes, once")
         with Unfinished(home) as partial:
             root = partial / "root"
-            command = ["mmdebstrap", *_OPTIONS, f"--include={','.join(wanted.packages)}", wanted.suite, root, mirror()]
-            run(command, on_line=lambda line: reporter.tick(line[:80]))
+            words = [*_OPTIONS, f"--include={','.join(wanted.packages)}", wanted.suite, root, mirror()]
+            run([*MMDEBSTRAP, *words], on_line=lambda line: reporter.tick(line[:80]))
             checksums.write(partial, [root / name for name in wanted.programs])
             finish(partial, home)
         reporter.end()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Mapping
 from contextlib import suppress
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Literal
 
 from console.errors import UserError
+from console.programs import run
 from toolchain import checksums
 
 COMMAND_LAUNCHER = """\
@@ -161,6 +163,9 @@ def cache_directory(environment: Mapping[str, str]) -> Path:
     return base / "quorate"
 
 
+MOUNTS = Path("/proc/self/mounts")
+
+
 class Unfinished:
     """Yields a temporary directory, which finish() renames to `final`, or which is deleted when the context ends."""
 
@@ -168,12 +173,27 @@ class Unfinished:
         self._partial = final.with_name(final.name + ".partial")
 
     def __enter__(self) -> Path:
+        _unmount_below(self._partial)
         shutil.rmtree(self._partial, ignore_errors=True)
         self._partial.mkdir(parents=True)
         return self._partial
 
     def __exit__(self, *_: object) -> None:
         shutil.rmtree(self._partial, ignore_errors=True)
+
+
+def _unmount_below(directory: Path) -> None:
+    """Unmounts what an interrupted run left mounted, so that nothing is deleted through a mount.
+
+    Raises ProgramError if something cannot be unmounted.
+    """
+    if not MOUNTS.exists():  # not Linux: nothing here mounts
+        return
+    for line in reversed(MOUNTS.read_text(encoding="utf-8", errors="surrogateescape").splitlines()):
+        escaped = line.split(" ")[1]  # a later mount may be below an earlier one; a space is written as an octal number
+        point = Path(re.sub(r"\\([0-7]{3})", lambda octal: chr(int(octal[1], 8)), escaped))
+        if point.is_relative_to(directory):
+            run(["umount", point])
 
 
 def finish(partial: Path, final: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from console.errors import UserError
 from console.progress import Reporter
 from tests.fakes import script
+from tests.file_system import bound, require_mounts
 from toolchain import debian_root
 
 MAKES = """\
@@ -67,6 +69,33 @@ def test_what_does_not_end_leaves_nothing(machine: Callable[[str], Path], tmp_pa
     with pytest.raises(UserError, match="Unable to fetch"):
         debian_root.ensure(Reporter())
     assert not list((tmp_path / "cache" / "quorate").glob("debian-*"))
+
+
+def test_what_an_interrupted_run_left_mounted_is_unmounted_before_its_directory_is_deleted(
+    machine: Callable[[str], Path], tmp_path: Path
+) -> None:
+    """What is mounted there is not the root's: mmdebstrap mounts the host's /sys and parts of its /dev."""
+    log = machine(MAKES)
+    left = tmp_path / "cache" / "quorate" / f"debian-{debian_root.digest()}.partial" / "root" / "with space"
+    left.mkdir(parents=True)
+    foreign = tmp_path / "foreign"
+    foreign.mkdir()
+    (foreign / "file").write_text("another's")
+    with bound(foreign, left):
+        debian_root.ensure(Reporter())
+        assert (foreign / "file").read_text() == "another's"
+    assert log.read_text() == "made\n"
+
+
+def test_what_it_mounts_is_gone_when_it_is_killed(machine: Callable[[str], Path], tmp_path: Path) -> None:
+    place = tmp_path / "place"
+    place.mkdir()
+    require_mounts()
+    machine(f"mount -t tmpfs test '{place}' && mountpoint -q '{place}' && echo seen >> \"$LOG\"; kill -9 $$")
+    with pytest.raises(UserError):
+        debian_root.ensure(Reporter())
+    assert (tmp_path / "log").read_text() == "seen\n"
+    assert not os.path.ismount(place)
 
 
 def test_it_comes_from_the_machines_own_mirror(machine: Callable[[str], Path]) -> None:

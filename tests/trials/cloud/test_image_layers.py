@@ -30,6 +30,10 @@ ROOT = """\
 for word; do case $word in */tree) mkdir -p "$word/etc" && echo "$*" >"$word/etc/root" ;; esac; done
 echo debian >>"$LOG"
 """
+ALONE = """\
+case $* in *mmdebstrap*) while [ "$1" != mmdebstrap ]; do shift; done && exec "$@" ;; esac
+"""
+"""What `unshare` does with mmdebstrap: runs it."""
 OVERLAY = """\
 while [ "${1#*layer.sh}" = "$1" ]; do shift; done
 test -d "$3/tree" && test -d "$4/lists" && test -e "$4/inputs/kolla/base/start.sh" || exit 1
@@ -45,7 +49,7 @@ def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list
     """Builds images of recipes with stand-ins for mmdebstrap and unshare; returns the layers that were built."""
     log = tmp_path / "log"
     script(tmp_path / "bin", "mmdebstrap", ROOT)
-    script(tmp_path / "bin", "unshare", f'export LOG="{log}"\n{OVERLAY}')
+    script(tmp_path / "bin", "unshare", f'export LOG="{log}"\n{ALONE}{OVERLAY}')
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
     monkeypatch.setenv("LOG", str(log))
     monkeypatch.setattr(debian_root, "mirror", lambda: "http://mirror.example/debian")
@@ -101,7 +105,7 @@ def test_a_damaged_layer_is_built_again(built: Callable[..., list[str]], tmp_pat
 def test_a_failure_keeps_what_is_complete_and_nothing_else(built: Callable[..., list[str]], tmp_path: Path) -> None:
     unshare = tmp_path / "bin/unshare"
     works = unshare.read_text(encoding="utf-8")
-    unshare.write_text("#!/bin/sh\necho 'E: Unable to locate package' >&2; exit 100\n", encoding="utf-8")
+    unshare.write_text(f"#!/bin/sh\n{ALONE}echo 'E: Unable to locate package' >&2; exit 100\n", encoding="utf-8")
     with pytest.raises(UserError, match=r"(?s)layer base could not be built.*Unable to locate"):
         built("memcached")
     assert [path.name.partition("-")[0] for path in (tmp_path / "cache").iterdir()] == ["debian"]

@@ -113,7 +113,7 @@ class Builder:
     def _install_root(self, tree: Path, recipe: Recipe) -> None:
         debian_root.require_mmdebstrap(self.reporter)
         words = [*_ROOT, f"--include={','.join(recipe.packages)}", debian_root.SUITE, tree, debian_root.mirror()]
-        run(["mmdebstrap", *words], on_line=lambda line: self.reporter.tick(line[:80]))
+        run([*debian_root.MMDEBSTRAP, *words], on_line=lambda line: self.reporter.tick(line[:80]))
 
     def _run(self, lower: list[Path], partial: Path, shared: Path, text: str) -> None:
         for folder in (_TREE, "work", "root"):
