@@ -16,6 +16,7 @@ from policy.requirements import DOCUMENTS, PROJECT, parts, requirement
 from policy.rule import AnyRule
 from tests.policy.cases import KINDS
 from tests.policy.tables import CASES
+from tests.stacks import ROOT
 
 by_id = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
 
@@ -133,3 +134,9 @@ def test_no_two_cases_have_one_name() -> None:
 def test_the_pages_are_in_step() -> None:
     for path, text in catalogue.pages().items():
         assert path.read_text(encoding="utf-8") == text, "run `python -m policy.catalogue`"
+
+
+def test_each_module_of_rules_has_a_module_of_cases() -> None:
+    """So the cases of a rule are found by the name of its module."""
+    rules = {path.name for path in (ROOT / "policy" / "rules").glob("*.py")}
+    assert {path.name for path in (ROOT / "tests" / "policy" / "tables").glob("*.py")} == rules

@@ -1,4 +1,4 @@
-from policy.rules.anti_affinity import nothing_beside_osd, services_apart
+from policy.rules.anti_affinity import services_apart
 from tests.policy.cases import case
 from tests.policy.world import (
     HOST,
@@ -7,26 +7,17 @@ from tests.policy.world import (
     Given,
     apart_term,
     cloud,
-    daemons,
-    machine,
-    machine_pool,
     machines,
     workload,
 )
 
-apart, osd = services_apart, nothing_beside_osd
+apart = services_apart
 
 NODES = [*machines("keystone"), *machines("horizon")]
 KEYSTONE = workload("keystone", row="keystone-all", pools=["keystone"])
 HORIZON = workload("horizon", row="horizon/apache2", pools=["horizon"])
 BOTH = ["keystone", "horizon"]
 REFUSES = "spec__template__spec__affinity__podAntiAffinity__" + REQUIRED
-
-STORAGE = [machine_pool("storage"), *machines("keystone")]
-OSD = daemons("ceph-osd", "storage", row="ceph-osd")
-AGENT_OF_NODES = daemons("calico-node", namespace="kube-system").but(
-    spec__template__spec__tolerations=[{"operator": "Exists"}]
-)
 
 
 def refusing(given: Given, other: str, **more: object) -> Given:
@@ -87,37 +78,4 @@ CASES = (
         undecided="keystone horizon",
     ),
     case(apart, "the stack has no nodes", cloud(), KEYSTONE, HORIZON, undecided="keystone horizon"),
-    case(osd, "storage nodes of its own", cloud(), STORAGE, OSD, KEYSTONE, AGENT_OF_NODES, passes="keystone"),
-    case(
-        osd,
-        "a guest on storage nodes",
-        cloud(),
-        STORAGE,
-        OSD,
-        KEYSTONE,
-        workload("radosgw", row="radosgw", pools=["storage"]),
-        passes="keystone",
-        fails="radosgw",
-        message="can run on OSD nodes storage-1, storage-2, storage-3",
-    ),
-    case(
-        osd,
-        "storage nodes without a taint",
-        cloud(),
-        machine_pool("storage", taints=[]),
-        OSD,
-        workload("website"),
-        workload("backup", "Job"),
-        fails="website backup",
-    ),
-    case(osd, "no storage", cloud(), NODES, KEYSTONE),
-    case(
-        osd,
-        "an unknown taint of the storage nodes",
-        cloud(),
-        machine("storage-1", "storage", taints=UNKNOWN),
-        OSD,
-        workload("website"),
-        undecided="website",
-    ),
 )
