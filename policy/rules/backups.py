@@ -36,6 +36,7 @@ def _schedules(facts: Facts) -> tuple[Workload, ...]:
 _NAME = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?")
 
 
+@lru_cache(maxsize=1024)  # each Galera is compared with the others
 def _names_of(facts: Facts, group: MemberGroup) -> frozenset[str]:
     """Returns the names by which a backup refers to a Galera: members, their claims, and the Services to reach them."""
     members = {f"{each.name}-{ordinal}" for each in group.workloads for ordinal in range(pods(facts, each))}

