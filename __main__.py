@@ -27,7 +27,7 @@ from components.target.live import Live
 from components.target.render import Render
 from components.virt_host import validation
 from components.virt_host.host_keys import HostKeys
-from openstack import catalogue
+from openstack import project_definitions
 
 if TYPE_CHECKING:
     from components.target.hypervisors import Hypervisors
@@ -58,7 +58,8 @@ def main() -> None:
     gc.disable()  # the program ends when all is registered; garbage collection took a fifth of its time
     stack = pulumi.get_stack()
     plan = planner.plan(loader.from_pulumi(runtime.get_config_env(), runtime.get_config_secret_keys_env(), stack))
-    catalogue.projects(plan.settings.records)  # before anything is registered: a Python file of a stack may not import
+    # Before anything is registered, because a Python file of a stack's own project may fail to import.
+    project_definitions.projects(plan.settings.records)
     plan_json.write(plan, Path(target.directory(stack)) / "plan.json")
     for warning in (*plan.warnings, *validation.warnings(plan.machines, plan.settings.template)):
         pulumi.warn(warning)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from cluster.api import Api
-from cluster.objects import Object, holds, listed, mapping, name, number, text
+from cluster.objects import Object, holds, listed, mapping, name, newest, number, text
 from text.quoting import printable
 
 WORKLOADS = {"Deployment": "deployments", "StatefulSet": "statefulsets", "DaemonSet": "daemonsets"}
@@ -21,10 +21,10 @@ def failed_job(api: Api, job: Object) -> str:
     title = f"Job {namespace}/{name(job)} has failed"
     if not pods:
         return f"{title}; its pods are gone, and their logs with them."
-    newest = _newest(pods)
-    codes = [number(each, "state", "terminated", "exitCode") for each in listed(newest, "status", "containerStatuses")]
+    last = newest(pods)
+    codes = [number(each, "state", "terminated", "exitCode") for each in listed(last, "status", "containerStatuses")]
     ended = f" (exit code {codes[0]})" if codes and codes[0] else ""
-    return f"{title}{ended}. {_last_lines(api, namespace, newest)}"
+    return f"{title}{ended}. {_last_lines(api, namespace, last)}"
 
 
 def failing_workload(api: Api, kind: str, namespace: str, called: str) -> str:
@@ -35,20 +35,16 @@ def failing_workload(api: Api, kind: str, namespace: str, called: str) -> str:
     pods = [pod for pod in _pods(api, namespace, labels) if not holds(pod, "Ready")]
     if not pods:
         return f"{title}; it has no pod that is not ready."
-    newest = _newest(pods)
-    statuses = listed(newest, "status", "containerStatuses")
+    last = newest(pods)
+    statuses = listed(last, "status", "containerStatuses")
     reasons = [text(each, "state", "waiting", "reason") for each in statuses]
     reason = next((f" ({each})" for each in reasons if each), "")
-    return f"{title}{reason}. {_last_lines(api, namespace, newest)}"
+    return f"{title}{reason}. {_last_lines(api, namespace, last)}"
 
 
 def _pods(api: Api, namespace: str, labels: Mapping[str, str]) -> list[Object]:
     query = {"labelSelector": ",".join(f"{key}={value}" for key, value in labels.items())}
     return api.ask("GET", f"/api/v1/namespaces/{namespace}/pods", query=query)["items"]
-
-
-def _newest(pods: Sequence[Object]) -> Object:
-    return max(pods, key=lambda pod: text(pod, "metadata", "creationTimestamp"))
 
 
 def _last_lines(api: Api, namespace: str, pod: Object) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, cast
 
 Object = dict[str, Any]
@@ -57,6 +58,11 @@ def holds(item: Object, condition: str) -> bool:
     """Whether the status of one of the object's conditions, such as Ready, is True."""
     conditions = listed(item, "status", "conditions")
     return any(each.get("type") == condition and each.get("status") == "True" for each in conditions)
+
+
+def newest(items: Iterable[Object]) -> Object:
+    """Returns the object that was created last. Raises ValueError if there is none."""
+    return max(items, key=lambda item: text(item, "metadata", "creationTimestamp"))
 
 
 def name(item: Object) -> str:

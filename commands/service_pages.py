@@ -16,7 +16,7 @@ from blueprint.plan.plan import Plan
 from blueprint.plan.planner import plan
 from blueprint.stackfile import further_clusters
 from blueprint.stackfile.loader import load_file
-from openstack import catalogue, configuration
+from openstack import configuration, project_definitions
 from openstack.config.formats import secret_names, value_text
 from openstack.config.layers import TextFile, WrittenFile
 from openstack.config.wiring import ENVIRONMENT, wiring
@@ -39,7 +39,7 @@ Plans = Mapping[str, Plan]
 def pages() -> dict[str, str]:
     """Returns the text of every page, by file name."""
     plans = {name: plan(load_file(ROOT / sample)) for name, sample in SAMPLES.items()}
-    projects = [each for each in catalogue.projects(own_records()) if each.processes]
+    projects = [each for each in project_definitions.projects(own_records()) if each.processes]
     return {f"{project.name}.md": "\n".join(_page(project, plans)) + "\n" for project in projects}
 
 

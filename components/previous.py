@@ -21,7 +21,7 @@ from blueprint.plan.plan import Plan
 from components import virt_host
 from components.component import plain
 from contract import QUORUM_STATE_OUTPUT, STORAGE_POOL
-from openstack import catalogue, data
+from openstack import data, project_definitions
 from openstack.config.wiring import ENVIRONMENT
 
 
@@ -36,7 +36,7 @@ def quorum_state(plan: Plan) -> dict[str, Any]:
         if service.quorum and service.instances:
             nodes = tuple(node for node in plan.nodes if node.pool in service.pools)
             root = data.root(ENVIRONMENT)
-            definition = catalogue.processes(plan.settings.records)[service.process]
+            definition = project_definitions.processes(plan.settings.records)[service.process]
             volumes = [f"{root}/{service.name}"] if definition.claim else []
             quorums[service.name] = _quorum(plan, service.instances, nodes, volumes)
     return plain(quorums=quorums, storage=_nodes(plan, plan.carrying(STORAGE_POOL)))

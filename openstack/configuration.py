@@ -10,11 +10,11 @@ from dataclasses import replace
 from blueprint.openstack.projects.process_definition import ProcessDefinition
 from blueprint.plan.plan import Plan
 from blueprint.stackfile.settings import Settings
-from openstack.catalogue import projects
 from openstack.config.layers import ConfigFile, WrittenFile
 from openstack.config.overrides import node_layers, with_options
 from openstack.config.wiring import ENVIRONMENT, Wiring, wiring
 from openstack.definition import ProjectDefinition
+from openstack.project_definitions import projects
 
 
 def files(

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from blueprint.plan.nodes import Node
 from blueprint.plan.plan import Plan
-from openstack.catalogue import processes
 from openstack.config.wiring import ENVIRONMENT
+from openstack.project_definitions import processes
 
 _ROOT = "/var/lib/quorate"
 MODE = "0770"

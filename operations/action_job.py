@@ -6,7 +6,7 @@ import time
 
 import contract
 from cluster import failures
-from cluster.objects import Object, holds, listed, mapping, text
+from cluster.objects import Object, holds, listed, mapping, newest, text
 from console.errors import UserError
 from console.progress import duration
 from openstack.config.wiring import ENVIRONMENT
@@ -34,8 +34,7 @@ def template(cluster: LiveCluster, action: Action) -> Object:
     ]
     if not found:
         raise UserError(f"The cluster has no Job {action.name}: run `up` first.")
-    newest = max(found, key=lambda each: text(each, "metadata", "creationTimestamp"))
-    return mapping(newest, "spec")
+    return mapping(newest(found), "spec")
 
 
 def job_of(spec: Object, action: Action, backup: str = "") -> Object:

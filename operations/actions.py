@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from blueprint.plan.plan import Plan
-from openstack.catalogue import projects
 from openstack.config.wiring import ENVIRONMENT, Wiring, wiring
 from openstack.definition import JobDefinition, Requirement
+from openstack.project_definitions import projects
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contract
+from blueprint.plan.quorum_limits import majority
 from cluster.objects import Object, holds, listed, name, number, text
 from console.errors import UserError
 from openstack.config.wiring import ENVIRONMENT
@@ -26,7 +27,7 @@ def require_quorum(cluster: LiveCluster, action: Action, quorum: str) -> None:
                 f"them again afterwards:\n  {line}0\n  {line}{max(wanted, len(members))}"
             )
         return
-    least = {"whole": wanted, "majority": wanted // 2 + 1, "nothing": 0}[action.requires]
+    least = {"whole": wanted, "majority": majority(wanted), "nothing": 0}[action.requires]
     if len(ready) < least or not wanted:
         raise UserError(
             f"{action.name} needs {least} of {wanted} members of {quorum}; {len(ready)} are ready. Nothing was run."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from blueprint.openstack.options import files_by_project
 from blueprint.openstack.projects.records import own_records
 from blueprint.plan.companions import beside_rows
-from openstack.catalogue import processes, projects
+from openstack.project_definitions import processes, projects
 
 RECORDS = own_records()
 PROJECTS = projects(RECORDS)

@@ -30,7 +30,7 @@ def unknown_services(settings: Settings, architecture: Architecture, sizes: Mapp
 
 
 def service_problems(settings: Settings, architecture: Architecture) -> Iterator[Problem]:
-    """Yields a problem for each key of `quorate:services` that is no service, or whose replicas are not a choice."""
+    """Yields a problem for each key of `quorate:services` that is not a service, or whose replicas cannot be chosen."""
     rows: Mapping[str, Row] = {row.service: row for row in architecture.rows}
     beside = beside_rows(settings.records)
     for name, override in settings.services.items():

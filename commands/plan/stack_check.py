@@ -48,7 +48,7 @@ def check(files: Sequence[Path]) -> int:
 
 def _is_valid(file: Path) -> bool:
     """Whether a stack file is valid. Prints its summary, or its errors."""
-    result = _without_errors(file, lambda: plan(load_file(file)))
+    result = _planned(file)
     if result:
         show_summary(file, result)
     return result is not None
@@ -84,7 +84,7 @@ def _variable_size(file: Path) -> int:
 def show_plan(root: Path, name: str, *, as_json: bool) -> int:
     """Prints the plan of a stack and writes build/<stack>/plan.json. Returns 1 if the stack file has errors."""
     file = stack.find(root, name).relative_to(root)
-    result = _without_errors(file, lambda: plan(load_file(file)))
+    result = _planned(file)
     if result is None:
         return 1
     plan_json.write(result, build_directory.of_stack(root, name) / "plan.json")
@@ -105,6 +105,11 @@ def validated_stack(root: Path, name: str) -> ValidStack:
     if found is None:
         raise UserError(f"{file} is invalid (see the errors above). Nothing was changed.")
     return found
+
+
+def _planned(file: Path) -> Plan | None:
+    """Returns the plan of a stack file. If the file has errors, prints each on standard error and returns None."""
+    return _without_errors(file, lambda: plan(load_file(file)))
 
 
 def _without_errors(file: Path, load: Callable[[], T]) -> T | None:

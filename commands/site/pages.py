@@ -1,6 +1,6 @@
 """Copies Markdown pages of the repository into the directory that MkDocs reads, with links that fit the site.
 
-A link to a file that is no page leads to a page with the file's text. Lists of pages, of decisions and of OpenStack's
+A link to a file that is not a page leads to a page with its text. Lists of pages, of decisions and of OpenStack's
 projects, are written here.
 """
 
@@ -70,7 +70,7 @@ def rewritten(
     places: Mapping[PurePosixPath, PurePosixPath],
     titles: Mapping[PurePosixPath, str],
 ) -> tuple[str, set[PurePosixPath]]:
-    """Returns a page's text with the site's links, and the linked files that are no pages.
+    """Returns a page's text with the site's links, and the linked files that are not pages.
 
     `source` is the page's path in the repository, `places` has the places of all pages on the site. A link that shows
     the name of a page's file shows its title instead. Code blocks stay as they are.
@@ -130,7 +130,7 @@ def _text_page(root: Path, file: PurePosixPath) -> str:
     """Returns a page with a file's text, which the site's search does not find."""
     path = root / file
     if not path.is_file():
-        raise UserError(f"A page links to {file}, which is no file. Link to a file, or to a page.")
+        raise UserError(f"A page links to {file}, which is not a file. Link to a file, or to a page.")
     text = path.read_text(encoding="utf-8")
     fence = "`" * max(3, *(len(run) + 1 for run in re.findall(r"`+", text)), 3)
     return (

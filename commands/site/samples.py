@@ -34,7 +34,7 @@ gaps while pods start again. Kubernetes answers all the time](../drill.png)
 def write(root: Path, target: Path) -> None:
     """Audits the stack dev with the engine, and writes the samples into the folder `target`."""
     if deployment.audit(root, STACK):
-        raise UserError(f"The audit of {STACK} fails, so the site has no sample. Mend what `make audit` reports.")
+        raise UserError(f"The audit of {STACK} fails, so the site has no sample. Fix what `make audit` reports.")
     target.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(root / "build" / STACK / "audit" / "audit.html", target / f"{STACK}.html")
     atomic.write(target / "audit.md", AUDIT)

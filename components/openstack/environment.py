@@ -16,9 +16,9 @@ from components.openstack.project import Project, ProjectArgs
 from components.openstack.scope import Scope
 from components.secrets import Keyring
 from components.target import Target
-from openstack.catalogue import projects
 from openstack.config.wiring import Wiring, wiring
 from openstack.definition import ProjectDefinition
+from openstack.project_definitions import projects
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ from blueprint.openstack import options, secret_names
 from blueprint.stackfile import further_clusters
 from blueprint.stackfile.loader import load_file
 from blueprint.topology.definitions import catalogue
-from openstack.catalogue import projects
+from openstack.project_definitions import projects
 from openstack.config import ports
 records = load_file(Path("Pulumi.dev.yaml")).records
 print(json.dumps({

@@ -11,7 +11,7 @@ from blueprint.plan.planner import plan
 from blueprint.problems import InvalidStackError
 from blueprint.stackfile.settings import Settings
 from commands.plan.service_configuration import show
-from openstack import catalogue, configuration
+from openstack import configuration, project_definitions
 from openstack.config.formats import public_text
 from openstack.config.wiring import wiring
 from openstack.definition import ProjectDefinition
@@ -37,7 +37,7 @@ def settings(python: str | None, record: str = "") -> Settings:
 
 
 def last(records: Records) -> ProjectDefinition:
-    return catalogue.projects(records)[-1]
+    return project_definitions.projects(records)[-1]
 
 
 def test_the_functions_of_the_file_are_those_of_the_project() -> None:
@@ -53,7 +53,7 @@ def test_the_functions_of_the_file_are_those_of_the_project() -> None:
 
 def test_the_projects_of_quorate_are_the_same_beside_it() -> None:
     records = settings(None).records
-    others = [each for each in catalogue.projects(records) if each.name != "sundial"]
+    others = [each for each in project_definitions.projects(records) if each.name != "sundial"]
     assert [(each.name, each.processes, each.jobs) for each in others] == [
         (each.name, each.processes, each.jobs) for each in PROJECTS
     ]
@@ -84,7 +84,7 @@ def test_a_project_without_a_file_has_no_jobs_and_no_files() -> None:
 def test_a_file_that_does_not_import_is_a_problem_of_the_stack(python: str, told: str) -> None:
     records = settings(python).records
     with pytest.raises(InvalidStackError) as error:
-        catalogue.projects(records)
+        project_definitions.projects(records)
     (problem,) = error.value.problems
     assert str(problem).startswith(told)
 
@@ -95,7 +95,7 @@ def test_all_files_that_do_not_import_are_told_at_once() -> None:
     Path("own/moondial.yaml").write_text(other, encoding="utf-8")
     Path("own/moondial.py").write_text("1 / 0", encoding="utf-8")
     with pytest.raises(InvalidStackError) as error:
-        catalogue.projects(settings("x").records)
+        project_definitions.projects(settings("x").records)
     assert [problem.key for problem in error.value.problems] == ["own/sundial.py (line 1)", "own/moondial.py (line 1)"]
 
 
@@ -112,7 +112,7 @@ def test_a_script_that_quorate_does_not_have_is_a_problem_of_the_stack() -> None
     record = (FILES / "sundial.yaml").read_text(encoding="utf-8")
     record = record.replace("ready: {kind: http, port: api}", "ready: {kind: exec, script: dial.py, command: [x]}")
     with pytest.raises(InvalidStackError) as error:
-        catalogue.projects(settings(None, record).records)
+        project_definitions.projects(settings(None, record).records)
     assert list(map(str, error.value.problems)) == [
         "own/sundial.yaml: openstack/scripts has no dial.py; write one that is there, or the whole command in place of "
         "it"

@@ -73,7 +73,7 @@ def test_the_text_of_a_linked_file_is_shown_whole(tmp_path: Path) -> None:
 
 
 def test_a_link_to_nothing_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"A page links to gone\.py, which is no file"):
+    with pytest.raises(UserError, match=r"A page links to gone\.py, which is not a file"):
         pages.write(clone(tmp_path / "clone", "# Quorate\n[a](gone.py)\n"), tmp_path / "site")
 
 
