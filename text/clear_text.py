@@ -52,6 +52,8 @@ _FORMS = {
     ),
 }
 """Kinds of secrets, each with texts of which it contains one, and its pattern. The texts are faster to search for."""
+_EMPTY = " \t\"'\\"
+"""Characters of which an empty value may consist: quotes, as in `""`, also escaped, and blanks."""
 _KEPT = 1024
 """Number of texts whose result is cached, because many objects and machines of a stack contain the same file."""
 _NO_VALUE = re.compile(
@@ -142,4 +144,5 @@ def _name(target: ast.expr | str | None) -> str:
 
 
 def _is_value(value: str) -> bool:
-    return bool(value) and not _NO_VALUE.fullmatch(value)
+    """Whether a text under a secret's name is a value; quotes with nothing in them are an empty one."""
+    return bool(value.strip(_EMPTY)) and not _NO_VALUE.fullmatch(value)

@@ -70,11 +70,15 @@ class _Load:
 
 
 def find(
-    services: Sequence[Demand], nodes: Sequence[Node], sizes: Mapping[str, Resources]
+    services: Sequence[Demand],
+    nodes: Sequence[Node],
+    sizes: Mapping[str, Resources],
+    raised_together: Mapping[str, str] | None = None,
 ) -> tuple[tuple[Assignment, ...], list[Problem]]:
     """Returns an assignment of instances to nodes, in the order of `services`, and problems if it is incomplete.
 
-    `sizes`: the requests of one instance of each service.
+    `sizes`: the requests of one instance of each service. `raised_together`: what else the stack file must set for as
+    many instances as a service needs, by service.
     """
     load = _Load()
     placed: dict[str, list[Node]] = {}
@@ -86,7 +90,9 @@ def find(
     for service in order:
         chosen = _choose(service, eligible[service.name], load, apart[service.name])
         if len(chosen) < service.instances:
-            problems.append(_too_few(service, eligible[service.name], chosen))
+            problems.append(
+                _too_few(service, eligible[service.name], chosen, (raised_together or {}).get(service.name, ""))
+            )
         for node in chosen:
             load.add(service.name, node, sizes[service.name])
         placed[service.name] = chosen
@@ -118,7 +124,8 @@ def _choose(service: Demand, eligible: Sequence[Node], load: _Load, apart_from: 
     return chosen
 
 
-def _too_few(service: Demand, eligible: Sequence[Node], chosen: Sequence[Node]) -> Problem:
+def _too_few(service: Demand, eligible: Sequence[Node], chosen: Sequence[Node], together: str) -> Problem:
+    """`together`: what else the stack file must set for so many instances; "" for nothing."""
     pools = ", ".join(service.pools)
     who = service.name if service.companion_of else service.row
     hosts = len({node.server for node in eligible})
@@ -128,7 +135,8 @@ def _too_few(service: Demand, eligible: Sequence[Node], chosen: Sequence[Node]) 
         advice = f"add {missing} to these pools, each on a physical host of its own"
     else:
         there = f"have {len(eligible)} nodes that may run it, one instance on each"
-        advice = f"add {missing} to these pools or write {len(chosen)} or less"
+        also = f", with {together}," if together else ""
+        advice = f"add {missing} to these pools{also} or write {len(chosen)} or less"
     return Problem(
         f"quorate:services.{service.name}.replicas",
         f"{who} needs {service.instances} instances; pools {pools} {there}; {advice}",

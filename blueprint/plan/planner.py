@@ -69,7 +69,9 @@ def plan(settings: Settings) -> Plan:
         problems += apart
     assignments: tuple[Assignment, ...] = ()
     if not laid.problems and not unknown:
-        assignments, unplaced = assignment.find(running, laid.nodes, sizes)
+        no_table: dict[str, str] = {}
+        together = no_table if settings.topology else beside.raised_together(architecture, laid.services, laid.nodes)
+        assignments, unplaced = assignment.find(running, laid.nodes, sizes, together)
         problems += unplaced or any_order.problems(running, laid.nodes, sizes)
     if problems:
         raise InvalidStackError(problems)

@@ -78,6 +78,8 @@ _STARTED_BY_SEVERAL = _forms(
 """Voting programs with a single-instance mode, by the file name that a command starts, for images with any name."""
 _AGENTS = frozenset({QuorumKind.CONSUL, QuorumKind.VAULT, QuorumKind.MONGODB})
 """Kinds whose images also run non-voting agents. Their pods are members only if they have data or stable names."""
+_ALONE = re.compile(r"mariadb(d|-server|-safe)?|percona(-server)?|mysqld(-safe|_safe)?")
+"""Matches names of images of a database server that is a Galera only if its settings say so."""
 _BESIDE = re.compile(r"exporter|backup|clustercheck|operator|proxy|toolkit|dashboards|agent|client|router|browser")
 """Matches names of images that support a quorum without being a member, such as exporters and proxies."""
 
@@ -118,6 +120,16 @@ def kind_of(images: Iterable[str], *, several: bool, stable: bool, started: Iter
             if form.fullmatch(name) and (stable or kind not in _AGENTS):
                 return kind
     return None
+
+
+def may_run_alone(images: Iterable[str]) -> bool:
+    """Whether no image of a pod is made for Galera alone: its database server can also run without a cluster."""
+    voters = [name for name in _names(images) if not _BESIDE.search(name) and _is_galera(name)]
+    return all(_ALONE.fullmatch(name) for name in voters)
+
+
+def _is_galera(name: str) -> bool:
+    return any(form.fullmatch(name) for form, kind in (*_VOTERS, *_VOTERS_OF_SEVERAL) if kind is QuorumKind.GALERA)
 
 
 def without_votes(images: Iterable[str]) -> bool:

@@ -89,7 +89,12 @@ def _pinned_in_part(facts: Facts, _cloud: CloudFacts) -> bool:
 
 @lru_cache(maxsize=2)
 def _images(facts: Facts) -> frozenset[str]:
-    return frozenset(image for each in pods(facts) for image in each.images)
+    """Returns the images of the cloud's own workloads, which quorate:images is for.
+
+    A digest on a hand-written workload, which has neither a row nor one that it accompanies, says nothing of them.
+    """
+    own = (each for each in pods(facts) if each.workload and (each.workload.row or each.workload.companion_of))
+    return frozenset(image for each in own for image in each.images)
 
 
 @rule(
@@ -108,7 +113,7 @@ def _images(facts: Facts) -> frozenset[str]:
     since="0.4.0",
 )
 def rendered_images_pinned(facts: Facts, _cloud: CloudFacts) -> Iterator[RuleProblem]:
-    """Reports all images of the stack without a digest in one finding."""
+    """Reports all images of the architecture's workloads without a digest in one finding."""
     loose = {image for image in _images(facts) if not is_pinned(image)}
     if loose:
         yield RuleProblem(f"{join_names(loose, 2)} not pinned, other images are", "a digest (@sha256:…) for each image")

@@ -7,7 +7,16 @@ from collections.abc import Callable, Iterator
 from contract import ETCD
 from policy.facts.kubernetes.workload import Workload
 from policy.facts.programs import QuorumKind
-from policy.facts.quorums.quorums import MemberGroup, groups, is_metrics_store, is_quorum, majority, pods
+from policy.facts.quorums.galera import galera
+from policy.facts.quorums.quorums import (
+    MemberGroup,
+    groups,
+    is_metrics_store,
+    is_quorum,
+    is_single_database,
+    majority,
+    pods,
+)
 from policy.facts.stack import Facts
 from policy.facts.stack_configuration import LAB
 from policy.findings import Severity
@@ -62,6 +71,15 @@ def etcd_size(facts: Facts, group: MemberGroup) -> Iterator[RuleProblem]:
         yield from _wrong_size(members, most=7)
 
 
+def _is_galera(facts: Facts, group: MemberGroup) -> bool:
+    """Whether a group is a Galera by its program, or a single database whose settings are those of a Galera."""
+    if group.kind is QuorumKind.GALERA:
+        return True
+    if group.kind is not None or not group.workloads or not all(is_single_database(each) for each in group.workloads):
+        return False
+    return any(galera(facts, each).options for each in group.workloads)
+
+
 @rule(
     id="galera-size",
     title="Galera has 3 or 5 members",
@@ -75,7 +93,7 @@ def etcd_size(facts: Facts, group: MemberGroup) -> Iterator[RuleProblem]:
     ),
     remediation="Set the database's replicas to 3 or 5 (quorate:services.mysqld.replicas).",
     subjects=groups,
-    applies=_is(QuorumKind.GALERA),
+    applies=_is_galera,
     not_applicable_reason="the stack has no Galera",
     parameters={"least": 3, "most": 5, "odd": True},
     single=("kubernetes:pxc.percona.com/", "kubernetes:k8s.mariadb.com/"),

@@ -31,6 +31,8 @@ HARMFUL = (
 HARMLESS = (
     "",
     "password =",
+    'password: ""',
+    '{"password": ""}',
     "password = $DB_PASSWORD",
     "password: ${DB_PASSWORD}",
     "password: {{ db_password }}",
@@ -73,6 +75,8 @@ def test_it_is_left_alone(line: str) -> None:
         ("OS_PASSWORD", "hunter2", True),
         ("AWS_SECRET_ACCESS_KEY", "abc", True),
         ("OS_PASSWORD", "", False),
+        ("OS_PASSWORD", '""', False),
+        ("OS_PASSWORD", "''", False),
         ("OS_PASSWORD_FILE", "/run/secrets/os", False),
         ("KOLLA_CONFIG_STRATEGY", "COPY_ALWAYS", False),
         ("ETCD_INITIAL_CLUSTER_TOKEN", "quorate", False),

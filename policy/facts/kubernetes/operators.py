@@ -38,6 +38,8 @@ from policy.facts.product_defaults import (
 from policy.properties import UNKNOWN
 from policy.resource import Resource
 
+CEPH = "ceph.rook.io/CephCluster"
+
 
 @dataclass(frozen=True)
 class Operated:
@@ -70,10 +72,18 @@ class _Members:
 
 
 def operated(resources: Iterable[Resource]) -> Iterator[Operated]:
-    """Reads the custom resources of known operators among these resources."""
+    """Reads the custom resources of known operators among these resources.
+
+    A CephCluster with external.enable connects to a Ceph whose monitors are elsewhere: its operator creates no member.
+    """
     for resource in resources:
-        if read := OPERATORS.get(_group_and_kind(resource.type)):
+        if (read := OPERATORS.get(_group_and_kind(resource.type))) and not _is_external(resource):
             yield _operated(resource, read)
+
+
+def _is_external(resource: Resource) -> bool:
+    given = resource.plain() if _group_and_kind(resource.type) == CEPH else None
+    return at(given, "spec", "external", "enable") is True
 
 
 def is_operated(type_: str) -> bool:
@@ -255,7 +265,7 @@ def _ceph(_name: str, spec: object) -> _Members:
         limit = UNKNOWN
     return _Members(
         program="ceph-mon",
-        replicas=0 if at(spec, "external", "enable") is True else count,
+        replicas=count,
         labels=labels,
         pod=UNKNOWN if placement is UNKNOWN else over(pod, {"affinity": affinity}),
         budget=limit,
@@ -306,7 +316,7 @@ OPERATORS: Mapping[str, Callable[[str, object], _Members]] = {
     "rabbitmq.com/RabbitmqCluster": _rabbitmq,
     "pxc.percona.com/PerconaXtraDBCluster": _percona,
     "k8s.mariadb.com/MariaDB": _mariadb,
-    "ceph.rook.io/CephCluster": _ceph,
+    CEPH: _ceph,
     "operator.etcd.io/EtcdCluster": _etcd,
     "postgresql.cnpg.io/Cluster": _postgres,
 }

@@ -15,7 +15,7 @@ from functools import lru_cache
 from contract import NAME
 from policy.facts.components import EtcdFacts
 from policy.facts.kubernetes.workload import REPLICATED, Workload
-from policy.facts.programs import QuorumKind, kind_of, without_votes
+from policy.facts.programs import QuorumKind, kind_of, may_run_alone, without_votes
 from policy.facts.quorums.peers import peers
 from policy.facts.stack import Facts
 from policy.properties import NotKnown
@@ -30,6 +30,8 @@ _BY_ROW = {
     "ceph-mon": QuorumKind.CEPH_MON,
     "Elasticsearch + Kibana": QuorumKind.LOGS,
 }
+_ONLY_GALERA = ("mysqld", "mariadb-galera", "galera", "percona-xtradb-cluster")
+"""Names of workloads that are always a Galera; a workload named mariadb may be a single database."""
 _BY_NAME = {
     **{str(kind): kind for kind in QuorumKind},
     **dict.fromkeys(("mariadb", "mariadb-galera", "galera", "percona", "percona-xtradb-cluster"), QuorumKind.GALERA),
@@ -44,6 +46,25 @@ def quorum_of(workload: Workload) -> QuorumKind | None:
         return None
     if workload.row in _BY_ROW:
         return _BY_ROW[workload.row]
+    return None if is_single_database(workload) else _kind_by_program(workload)
+
+
+def is_single_database(workload: Workload) -> bool:
+    """Whether the workload is one instance of a database server that can run without Galera.
+
+    Its number must be written: without it, a Galera whose number was forgotten would not be found. The instance may
+    still be a Galera by its settings, which the rule on Galera's size reads.
+    """
+    if workload.kind not in REPLICATED or workload.replicas != 1 or workload.row in _BY_ROW:
+        return False
+    name = workload.program or workload.labels.get(NAME)
+    if name in _ONLY_GALERA or not workload.spec.at("replicas").given():
+        return False
+    return _kind_by_program(workload) is QuorumKind.GALERA and may_run_alone(workload.images)
+
+
+def _kind_by_program(workload: Workload) -> QuorumKind | None:
+    """Returns the kind of quorum that name, images and commands of the workload name; None if they name no kind."""
     stateful = workload.kind == "StatefulSet"
     several = workload.kind in REPLICATED and (workload.replicas or 0) > 1
     if not stateful and not several and workload.kind != "DaemonSet":

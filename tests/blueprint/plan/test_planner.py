@@ -392,7 +392,24 @@ def test_a_network_agent_that_may_lack_a_companion_is_an_error() -> None:
     agents = {a.node for a in made.assignment if a.service in ("neutron-l3-agent", "neutron-dhcp-agent")}
     assert agents <= {a.node for a in made.assignment if a.service == "neutron-metadata-agent"}
     lab = planned({**config, "profile": "lab", "services": {"rabbitmq": {"replicas": 5}}})
-    assert any(lacking in warning for warning in lab.warnings)
+    both = "need not run neutron-server, which has 3 instances on 5 nodes and neutron-metadata-agent, which has 3"
+    assert any(both in warning for warning in lab.warnings)
+
+
+def test_more_instances_than_nodes_name_everything_that_must_grow_with_them() -> None:
+    """Five DHCP agents at 300: the pool is keystone's, and each of its nodes needs a server and a metadata agent."""
+    config = full_size("300", services={"neutron-dhcp-agent": {"replicas": 5}})
+    with pytest.raises(InvalidStackError) as caught:
+        planned(config)
+    grows = ("keystone", "neutron-metadata-agent", "neutron-server")
+    named = ", ".join(f"quorate:services.{name}.replicas: 5" for name in grows)
+    assert [str(problem) for problem in caught.value.problems] == [
+        "quorate:services.neutron-dhcp-agent.replicas: neutron-dhcp-agent needs 5 instances; pools keystone have 3 "
+        f"nodes that may run it, one instance on each; add 2 to these pools, with {named}, or write 3 or less"
+    ]
+    config["services"] |= {name: {"replicas": 5} for name in grows}
+    bigger = full_size("300", controllers=11, services=config["services"])
+    assert sum(a.service == "neutron-dhcp-agent" for a in planned(bigger).assignment) == 5
 
 
 def test_the_l2_agent_of_network_nodes_is_a_workload_of_its_own() -> None:

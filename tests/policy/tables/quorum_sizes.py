@@ -147,6 +147,18 @@ CASES = (
         message="expected 3 or 5",
     ),
     case(galera_size, "none", *NO_QUORUM, by_image("prom/mysqld-exporter", 1), by_image("mariadb-backup", 1)),
+    case(galera_size, "one database without Galera", by_image("mariadb:11.8", 1), by_image("mysql:8", 1)),
+    case(
+        galera_size,
+        "one database with the settings of a Galera",
+        by_image("mariadb:11.8", 1).but(
+            spec__template__spec__containers=[{"name": "db", "image": "mariadb:11.8", "args": ["--wsrep-on=ON"]}]
+        ),
+        fails="store",
+        message="1 member tolerates 0 failures",
+    ),
+    case(galera_size, "a number that is not written", by_image("mariadb:11.8").but(spec__replicas=None), fails="store"),
+    case(galera_size, "an image that is a Galera alone", by_image("percona-xtradb-cluster", 1), fails="store"),
     case(galera_size, "unknown image", by_image(UNKNOWN), undecided="store"),
     case(
         galera_size,

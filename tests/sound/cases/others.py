@@ -161,7 +161,6 @@ CASES = [
             daemon("node-exporter", "node-exporter", priorityClassName="system-node-critical"),
             daemon("calico-node", "calico-node", priorityClassName="system-node-critical", hostNetwork=True),
         ],
-        notes=frozenset({"rendered-images-pinned"}),
     ),
     Sound(
         "a namespace closed to all but members and clients",
