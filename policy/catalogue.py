@@ -177,14 +177,18 @@ def _not_made() -> Iterator[str]:
     yield ""
     yield 'Each sentence of the source documents with "should", "must", "recommended", "required" or the like is listed'
     yield "once. For each part, this page lists the requirements without a rule, with the reason, then the requirements"
-    yield "that [rules](rules.md) of the policy pack evaluate. Each requirement paraphrases one sentence."
+    yield "that [rules](rules.md) of the policy pack evaluate. Each requirement paraphrases one sentence. The date is"
+    yield "the day on which a reason was last compared with the program. A test fails if a reason waits for a part that"
+    yield "[not-built.md](not-built.md) no longer lists."
     yield ""
     yield from _documents()
     for part in parts():
         yield ""
         yield f"## {part.title}"
-        yield from _table("Without a rule", "reason", [_row(norm, norm.why_not) for norm in part.norms if norm.why_not])
-        yield from _table("With rules", "rules", [_row(norm, _links(norm.rules)) for norm in part.norms if norm.rules])
+        without = [_row(norm, f"{norm.why_not} | {norm.read}") for norm in part.norms if norm.why_not]
+        yield from _table("Without a rule", ("reason", "last read"), without)
+        with_rules = [_row(norm, _links(norm.rules)) for norm in part.norms if norm.rules]
+        yield from _table("With rules", ("rules",), with_rules)
 
 
 def _documents() -> Iterator[str]:
@@ -193,13 +197,13 @@ def _documents() -> Iterator[str]:
     yield from (f"| {name} | {title} |" for name, title in DOCUMENTS.items())
 
 
-def _table(title: str, last: str, rows: Sequence[str]) -> Iterator[str]:
+def _table(title: str, last: Sequence[str], rows: Sequence[str]) -> Iterator[str]:
     if rows:
         yield ""
         yield f"### {title}"
         yield ""
-        yield f"| section | requirement | {last} |"
-        yield "| --- | --- | --- |"
+        yield f"| section | requirement | {' | '.join(last)} |"
+        yield f"| --- | --- |{' --- |' * len(last)}"
         yield from rows
 
 

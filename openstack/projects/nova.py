@@ -90,7 +90,7 @@ def configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
     )
     scheduler = Layer(
         Origin.PROJECT,
-        "004, 5.4.3 ('at least 3 worker threads')",
+        "004, 5.3.7 ('at least 3 worker threads')",
         {"scheduler": {"workers": wiring.workers("nova-scheduler", least=3), "discover_hosts_in_cells_interval": 300}},
     )
     conductor = Layer(

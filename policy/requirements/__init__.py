@@ -7,11 +7,15 @@ The data are YAML files, one for each part of a document (004-5.5.yaml, …):
     norms:
       - {section: "5.4.12", sentence: 10, says: a paraphrase of one sentence, rule: rabbitmq-size}
       - {section: "5.3.6 and 5.4.6", sentence: [6, 7], says: a sentence of both sections, rule: instances-match-row}
-      - {section: "5.4.10", sentence: 3, says: a paraphrase of one sentence, why_not: why no rule evaluates it}
+      - {section: "5.4.10", sentence: 3, says: a paraphrase of one sentence, why_not: why no rule evaluates it,
+         read: 2026-11-28, waits_for: Ironic}
 
 `sentence` is the number of the sentence in its section. Every subheading, list item and table row without a full stop
 counts as a sentence; listings and the heads of option tables do not count. In a paraphrase, text in square brackets is
 context from the sentences around it.
+
+`read` is the day on which the reason was last compared with the program, and `waits_for` the part in docs/not-built.md
+without which there is nothing to evaluate. A test fails if that page no longer lists the part: then the part is built.
 
 The document `project` contains what Quorate requires beyond the source documents, and `why`.
 
@@ -25,6 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import date
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
@@ -59,6 +64,10 @@ class Norm:
     """Ids of the rules that evaluate the requirement."""
     why_not: str
     """Why no rule evaluates the requirement; "" if a rule does."""
+    read: date | None = None
+    """The day on which `why_not` was last compared with the program; None if a rule evaluates the requirement."""
+    waits_for: str = ""
+    """The part of docs/not-built.md without which no rule has anything to evaluate; "" for none."""
     why: str = ""
     """Why Quorate itself adds the requirement; "" for a sentence of a source document."""
 
@@ -103,11 +112,14 @@ def parts() -> Iterator[Part]:
 
 def _norm(file: str, written: dict[str, Any]) -> Norm:
     where = f"{file}, {written.get('section')}: {written.get('says')}"
-    if unknown := written.keys() - {"section", "sentence", "says", "rule", "why_not", "why"}:
-        known = "section, sentence, says and rule or why_not"
+    if unknown := written.keys() - {"section", "sentence", "says", "rule", "why_not", "read", "waits_for", "why"}:
+        known = "section, sentence, says and rule, or why_not, read and waits_for"
         raise ValueError(f"{where}: unknown {', '.join(sorted(unknown))}; write {known}")
     if not written.get("section") or not written.get("says") or ("rule" in written) == ("why_not" in written):
         raise ValueError(f"{where}: write section, says and one of rule and why_not")
+    read: object = written.get("read")
+    if ("why_not" in written) != isinstance(read, date):
+        raise ValueError(f"{where}: write read, the day on which a reason was last read, beside why_not and only there")
     rule: str | list[str] = written.get("rule", [])
     sentence: int | list[int] = written.get("sentence", [])
     return Norm(
@@ -116,6 +128,8 @@ def _norm(file: str, written: dict[str, Any]) -> Norm:
         says=written["says"],
         rules=(rule,) if isinstance(rule, str) else tuple(rule),
         why_not=written.get("why_not", ""),
+        read=read if isinstance(read, date) else None,
+        waits_for=written.get("waits_for", ""),
         why=written.get("why", ""),
     )
 
