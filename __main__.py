@@ -70,12 +70,13 @@ def main() -> None:
 
     landing = _target(plan, stack, root_secret)
     cloud = Cloud("cloud", CloudArgs(plan, stack, landing, root_secret), landing.options())
-    history = previous.Previous("previous", previous.quorum_state(plan), pulumi.ResourceOptions(depends_on=[cloud]))
+    history = previous.Previous("previous", plan, pulumi.ResourceOptions(depends_on=[cloud]))
 
     pulumi.export("architecture", plan.architecture.name)
     pulumi.export("plan", str(target.directory(stack) / "plan.json"))
     pulumi.export("services", {service.name: service.instances for service in plan.services})
     pulumi.export(contract.QUORUM_STATE_OUTPUT, history.standing)
+    pulumi.export(contract.VERSIONS_OUTPUT, history.versions)
 
 
 def _root_secret(plan: Plan, stack: str) -> pulumi.Output[str] | None:

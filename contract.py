@@ -99,5 +99,8 @@ DNS_SERVICE = 10
 QUORUM_STATE_OUTPUT = "standing"
 """The stack output with the members of each quorum, which the policy rules compare the next deployment with."""
 
+VERSIONS_OUTPUT = "versions"
+"""The stack output with the versions that the last complete update deployed (blueprint/version_steps.py)."""
+
 VERDICTS_FILE = "QUORATE_VERDICTS"
 """Environment variable with the path of the file into which the policy pack writes the verdicts of all rules."""

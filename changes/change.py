@@ -51,6 +51,7 @@ _TITLES = {
 class ChangeKind(StrEnum):
     """Kinds of change, in their order within a phase. The values are part of changes.json and must not be renamed."""
 
+    VERSION_REFUSED = "version-refused"
     CLOUD_CHANGED = "cloud-changed"
     BUDGET_CHANGED = "budget-changed"
     CONFIG_CHANGED = "config-changed"
@@ -75,7 +76,9 @@ class ChangeKind(StrEnum):
     STRATEGY_CHANGED = "rollout-strategy-changed"
     MEMBERS_ROLLED = "quorum-rolled"
     SERVICE_ROLLED = "service-rolled"
+    JOB_ADDED = "job-added"
     JOB_RUNS = "job-runs-again"
+    JOB_REMOVED = "job-removed"
     VOLUME_CHANGED = "volume-changed"
     OTHER = "other"
 

@@ -5,10 +5,11 @@ Quotes no values except images, because a value may be a secret.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, cast
 
 from contract import CONFIG
+from formats import image_reference
 
 _PLACEMENT = frozenset({"affinity", "nodeSelector", "tolerations", "topologySpreadConstraints"})
 _LISTS = ("containers", "initContainers")
@@ -18,6 +19,21 @@ def parts(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     """Returns the names of the parts in which two pod templates differ, such as "image a to b", each once."""
     found = [*_metadata(_at(old, "metadata"), _at(new, "metadata")), *_pod(_at(old, "spec"), _at(new, "spec"))]
     return list(dict.fromkeys(found)) or ["its template"]
+
+
+def alike(those: Iterable[str]) -> list[str]:
+    """Returns the parts without the names of images, each once: equal for workloads whose images get the same tag."""
+    return list(dict.fromkeys(_without_name(each) for each in those))
+
+
+def _without_name(part: str) -> str:
+    words = part.split(" ")
+    if len(words) != 4 or words[0] != "image":
+        return part
+    old, new = image_reference.parse(words[1]), image_reference.parse(words[3])
+    if old.repository != new.repository:
+        return part
+    return f"images from {old.version} to {new.version}" if old.tag and new.tag else "images with other digests"
 
 
 def _metadata(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:

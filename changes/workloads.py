@@ -1,16 +1,21 @@
-"""Finds changes of workloads: added, removed, renamed, scaled, moved between pools, replaced, rolled out."""
+"""Finds changes of workloads: added, removed, renamed, scaled, moved between pools, replaced, rolled out.
+
+jobs.py finds those of Jobs.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from changes.change import Change, ChangeKind, Phase, Risk
+from changes.jobs import JOB, MOST
 from changes.side import ComparedQuorum, Side, object_name, title_of
-from changes.template import parts
+from changes.template import alike, parts
 from policy.facts.kubernetes.workload import Workload
-from policy.wording import join_names
+from policy.wording import join_names, pluralize
 
 _MUTABLE = {
     "StatefulSet": frozenset(
@@ -19,7 +24,6 @@ _MUTABLE = {
             "persistentVolumeClaimRetentionPolicy",
         }
     ),
-    "Job": frozenset({"parallelism", "suspend", "ttlSecondsAfterFinished", "activeDeadlineSeconds", "backoffLimit"}),
 }
 """Fields of `spec` that can be changed in place, by kind. In other kinds, all fields except the selector can."""
 _ROLLOUT = ("strategy", "updateStrategy", "minReadySeconds", "progressDeadlineSeconds")
@@ -29,19 +33,22 @@ Pairs = dict[str, tuple[Workload, Workload]]
 
 def workload_changes(before: Side, after: Side) -> Iterator[Change]:
     """Yields the changes of workloads between two previews: of those in both, then renamed, added and removed ones."""
-    for key, new in after.workloads.items():
-        old = before.workloads.get(key)
-        if old is not None:
-            yield from _of_pair(old, new, before, after)
+    pairs = [(before.workloads[key], new) for key, new in after.workloads.items() if key in before.workloads]
+    pairs = [(old, new) for old, new in pairs if new.kind != JOB]
+    for old, new in pairs:
+        yield from _of_pair(old, new, before, after)
+    yield from _rolled_alike(pairs, before)
+    yield from _scheduled(pairs)
     renamed = renamings(before, after)
     for old, new in renamed.items():
         yield _renamed(before.workloads[old], after.workloads[new], before.quorum_of(before.workloads[old]))
     for key, new in after.workloads.items():
-        if key not in before.workloads and key not in renamed.values():
+        if key not in before.workloads and key not in renamed.values() and new.kind != JOB:
             yield _added(new, after)
     for key, old in before.workloads.items():
         # The removal of a quorum is reported with its members.
-        if key not in after.workloads and key not in renamed and before.quorum_of(before.workloads[key]) is None:
+        is_gone = key not in after.workloads and key not in renamed and old.kind != JOB
+        if is_gone and before.quorum_of(old) is None:
             yield _removed(old)
 
 
@@ -53,7 +60,7 @@ def renamings(before: Side, after: Side) -> Mapping[str, str]:
     come = {key: each for key, each in after.workloads.items() if key not in before.workloads}
     found: dict[str, str] = {}
     for key, old in before.workloads.items():
-        if key in after.workloads:
+        if key in after.workloads or old.kind == JOB:
             continue
         twin = next((name for name, new in come.items() if _is_same(old, new)), None)
         if twin is not None:
@@ -77,8 +84,6 @@ def _of_pair(old: Workload, new: Workload, before: Side, after: Side) -> Iterato
     if reason := _replaced_because(old, new):
         yield _replaced(new, reason, quorum)
     elif not new.is_long_running:
-        if _spec(old) != _spec(new):
-            yield _runs_again(new)
         return
     if old.replicas != new.replicas:
         yield _counted(old, new, after)
@@ -87,8 +92,8 @@ def _of_pair(old: Workload, new: Workload, before: Side, after: Side) -> Iterato
         yield _moved(new, *pools, quorum)
     if rollout := sorted(key for key in _ROLLOUT if _spec(old).get(key) != _spec(new).get(key)):
         yield _strategy(new, rollout)
-    if _template(old) != _template(new):
-        yield _rolled(old, new, quorum)
+    if quorum and _template(old) != _template(new):
+        yield _members_rolled(old, new, quorum)
 
 
 def _replaced_because(old: Workload, new: Workload) -> str:
@@ -99,8 +104,6 @@ def _replaced_because(old: Workload, new: Workload) -> str:
     mutable = _MUTABLE.get(new.kind)
     changed = sorted(key for key in spec.keys() | other.keys() if spec.get(key) != other.get(key))
     fixed = [key for key in changed if (key not in mutable if mutable else key == "selector")]
-    if new.kind == "Job":
-        return ""
     return f"{', '.join(fixed)} cannot be changed in place" if fixed else ""
 
 
@@ -162,16 +165,28 @@ def _moved(new: Workload, was: tuple[str, ...], will: tuple[str, ...], quorum: C
     )
 
 
-def _rolled(old: Workload, new: Workload, quorum: ComparedQuorum | None) -> Change:
-    why = join_names(parts(_template(old), _template(new)), most=6)
-    if quorum is None:
-        return Change(
+def _rolled_alike(pairs: Sequence[tuple[Workload, Workload]], before: Side) -> Iterator[Change]:
+    """Yields the roll of workloads that are no quorums: one change for all that differ in the same parts."""
+    found: dict[tuple[str, ...], list[tuple[Workload, list[str]]]] = defaultdict(list)
+    for old, new in pairs:
+        if new.is_long_running and _template(old) != _template(new) and before.quorum_of(old) is None:
+            why = parts(_template(old), _template(new))
+            found[tuple(alike(why))].append((new, why))
+    for kind, those in found.items():
+        names = join_names([title_of(each) for each, _ in those], MOST)
+        first_why = those[0][1]
+        says = f"rolls {len(those)} workloads: {join_names(kind, most=6)}: {names}"
+        yield Change(
             ChangeKind.SERVICE_ROLLED,
             Phase.ROLL,
-            f"rolls {title_of(new)}: {why}",
-            (new.resource.urn,),
-            steps=("Kubernetes replaces its pods according to its update strategy.",),
+            f"rolls {names}: {join_names(first_why, most=6)}" if len(those) == 1 else says,
+            tuple(sorted(each.resource.urn for each, _ in those)),
+            steps=("Kubernetes replaces their pods according to their update strategies.",),
         )
+
+
+def _members_rolled(old: Workload, new: Workload, quorum: ComparedQuorum) -> Change:
+    why = join_names(parts(_template(old), _template(new)), most=6)
     by_hand = new.strategy.at("type").text("RollingUpdate") == "OnDelete"
     who = "Delete its pods yourself" if by_hand else "Kubernetes replaces its pods"
     return Change(
@@ -194,13 +209,17 @@ def _strategy(new: Workload, keys: list[str]) -> Change:
     return Change(ChangeKind.STRATEGY_CHANGED, Phase.PREPARE, says, (new.resource.urn,))
 
 
-def _runs_again(new: Workload) -> Change:
-    says = (
-        f"{title_of(new)} is recreated and runs again"
-        if new.kind == "Job"
-        else f"{title_of(new)} runs with another specification"
-    )
-    return Change(ChangeKind.JOB_RUNS, Phase.ROLL, says, (new.resource.urn,))
+def _scheduled(pairs: Sequence[tuple[Workload, Workload]]) -> Iterator[Change]:
+    """Yields one change for all CronJobs whose next runs differ."""
+    those = [new for old, new in pairs if not new.is_long_running and _spec(old) != _spec(new)]
+    if those:
+        names = join_names([object_name(each.resource) for each in those], MOST)
+        yield Change(
+            ChangeKind.JOB_RUNS,
+            Phase.ROLL,
+            f"changes what {pluralize(len(those), 'CronJob')} will run: {names}",
+            tuple(sorted(each.resource.urn for each in those)),
+        )
 
 
 def _added(new: Workload, after: Side) -> Change:

@@ -103,7 +103,7 @@ def check(files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="S
     """Check stack files: print every error, or a summary of each plan."""
     from commands.plan import stack_check
 
-    return stack_check.check(files)
+    return stack_check.check(ROOT, files)
 
 
 @_command

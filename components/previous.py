@@ -1,11 +1,13 @@
-"""Exports the stack's quorum members for the next deployment, and reads the members that the last one exported.
+"""Exports the stack's quorum members and versions for the next deployment, and reads those that the last one exported.
 
 The resources of one deployment do not show whether its three members are those of the last deployment. So the program
 exports the members as the stack output `standing`, and reads this output of the last deployment through a
-StackReference to its own stack. Policy rules compare both (docs/adr/0005-looking-back.md).
+StackReference to its own stack. Policy rules compare both (docs/adr/0005-looking-back.md). The output `versions` has
+the versions of OpenStack, Kubernetes, databases, brokers and Ceph; it is in clear text, so that `quorate check` can
+read it from the state without a passphrase.
 
-The output is marked as a secret only so that Pulumi prints one line of it instead of hundreds; the members are not
-secret (docs/adr/0033-output-of-a-run.md).
+The output `standing` is marked as a secret only so that Pulumi prints one line of it instead of hundreds; the members
+are not secret (docs/adr/0033-output-of-a-run.md).
 """
 
 from __future__ import annotations
@@ -20,9 +22,10 @@ from blueprint.plan.nodes import Node
 from blueprint.plan.plan import Plan
 from components import virt_host
 from components.component import plain
-from contract import QUORUM_STATE_OUTPUT, STORAGE_POOL
+from contract import QUORUM_STATE_OUTPUT, STORAGE_POOL, VERSIONS_OUTPUT
 from openstack import data, project_definitions
 from openstack.config.wiring import ENVIRONMENT
+from openstack.planned_versions import planned_versions
 
 
 def quorum_state(plan: Plan) -> dict[str, Any]:
@@ -83,7 +86,7 @@ def _disk(disk: ElementTree.Element) -> str:
 
 
 class Previous(pulumi.ComponentResource):
-    """Component whose output is the quorum state of the last deployment (quorum_state); None before the first one.
+    """Component whose outputs are quorum state and versions of the last deployment; None before the first one.
 
     Unlike other components, it has no inputs. Inputs taken from the last deployment would differ after each change of a
     quorum, so that the next `up` would report a change although the program is unchanged.
@@ -93,9 +96,15 @@ class Previous(pulumi.ComponentResource):
     """The current quorum state, for the stack output `standing`. It resolves after all dependencies in `opts`. So a
     failed update keeps the earlier output, with which the next update is compared."""
 
-    def __init__(self, name: str, state: dict[str, Any], opts: pulumi.ResourceOptions) -> None:
+    versions: pulumi.Output[dict[str, str]]
+    """The current versions, for the stack output `versions`. It resolves after all dependencies too."""
+
+    def __init__(self, name: str, plan: Plan, opts: pulumi.ResourceOptions) -> None:
         super().__init__(contract.PREVIOUS, name, {}, opts)
+        state, deployed = quorum_state(plan), planned_versions(plan)
         self.standing = pulumi.Output.secret(self.urn.apply(lambda _: state))
+        self.versions = self.urn.apply(lambda _: deployed)
         own = f"{pulumi.get_organization()}/{pulumi.get_project()}/{pulumi.get_stack()}"
-        stood = pulumi.StackReference(own, opts=pulumi.ResourceOptions(parent=self)).get_output(QUORUM_STATE_OUTPUT)
-        self.register_outputs({"stood": pulumi.Output.unsecret(stood)})
+        last = pulumi.StackReference(own, opts=pulumi.ResourceOptions(parent=self))
+        stood, had = last.get_output(QUORUM_STATE_OUTPUT), last.get_output(VERSIONS_OUTPUT)
+        self.register_outputs({"stood": pulumi.Output.unsecret(stood), "versions": pulumi.Output.unsecret(had)})

@@ -30,6 +30,11 @@ class ImageReference:
         return self.repository.rpartition("/")[2]
 
     @property
+    def version(self) -> str:
+        """The tag, or the digest if there is no tag: what differs between two versions of an image."""
+        return self.tag or self.digest
+
+    @property
     def is_pinned(self) -> bool:
         """Whether the reference contains a valid sha256 digest."""
         return _DIGEST.fullmatch(self.digest) is not None

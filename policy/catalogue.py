@@ -52,6 +52,7 @@ from policy.rules import (
     spread,
     stateful,
     updates,
+    version_changes,
     virt,
     waivers,
 )
@@ -88,6 +89,7 @@ FAMILIES = (
     disruption,
     rollout,
     updates,
+    version_changes,
     commands,
     secrets,
     images,

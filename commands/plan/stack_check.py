@@ -17,6 +17,7 @@ from blueprint.problems import InvalidStackError
 from blueprint.stackfile.loader import load_file
 from blueprint.stackfile.settings import Settings
 from commands import build_directory, stack
+from commands.plan.version_check import version_problems
 from commands.stack import ValidStack
 from console.errors import UserError
 from text.quoting import printable
@@ -27,12 +28,13 @@ LARGEST_VARIABLE = 128 * 1024
 """Maximum size of one environment variable in bytes, with its name and a zero byte (Linux, MAX_ARG_STRLEN)."""
 
 
-def check(files: Sequence[Path]) -> int:
+def check(root: Path, files: Sequence[Path]) -> int:
     """Prints a summary of every valid stack file, and the errors of each invalid one. Returns 1 if there are errors.
 
-    Warns of a stack file that is too large for the Pulumi CLI, and of releases whose support has ended.
+    Warns of a stack file that is too large for the Pulumi CLI, and of releases whose support has ended. Versions that
+    may not follow those of the stack's last deployment are errors, in a lab warnings.
     """
-    valid = [_is_valid(file) for file in files]
+    valid = [_is_valid(root, file) for file in files]
     for file, is_valid in zip(files, valid, strict=True):
         if is_valid and (size := _variable_size(file)) > LARGEST_VARIABLE:
             print(
@@ -46,12 +48,17 @@ def check(files: Sequence[Path]) -> int:
     return 0 if all(valid) else 1
 
 
-def _is_valid(file: Path) -> bool:
-    """Whether a stack file is valid. Prints its summary, or its errors."""
+def _is_valid(root: Path, file: Path) -> bool:
+    """Whether a stack file is valid, and may follow the last deployment. Prints its summary, or its errors."""
     result = _planned(file)
-    if result:
+    if result is None:
+        return False
+    problems = version_problems(root, file, result)
+    if not problems or result.settings.is_lab:
         show_summary(file, result)
-    return result is not None
+    for problem in problems:
+        print(f"{file}: {'warning: ' if result.settings.is_lab else ''}{problem}", file=sys.stderr)
+    return not problems or result.settings.is_lab
 
 
 def show_summary(file: Path, planned: Plan) -> None:

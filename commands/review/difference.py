@@ -97,7 +97,8 @@ def compare(root: Path, engine: Engine, base: Base, name: str, pack: str | None 
     if failures:
         raise UserError("\n\n".join(failures) + "\n\nNothing was compared.")
     old, new = before.resources, after.resources
-    found = () if is_new else tuple(changes(old, new))
+    is_live = not stack.load(root, name).is_rendered
+    found = () if is_new else tuple(changes(old, new, is_live=is_live))
     done = Comparison(name, base.ref, base.commit, bases.describe_head(root), found, is_new, notes)
     return Sides(before, after, done, patch(old, new))
 

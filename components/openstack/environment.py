@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import pulumi
@@ -55,12 +56,15 @@ class Environment(Component[EnvironmentArgs]):
         nodes = network_policies.node_networks(args.plan)
         scope = Scope(args.name, around, keyring, nodes, foundation, args.target.secrets)
         built: dict[str, Project] = {}
+        last_quorum: Sequence[pulumi.Resource] = ()
         for project in projects(around.records):
             if _is_built(args.plan, project, around):
                 placements = _placements(args.plan, project)
                 needs = [each for other in project.needs if other in built for each in built[other].workloads]
-                arguments = ProjectArgs(project, args.plan, placements, _beside(args.plan, project), scope, needs)
-                built[project.name] = Project(f"{name}-{project.name}", arguments, self.child())
+                beside = _beside(args.plan, project)
+                arguments = ProjectArgs(project, args.plan, placements, beside, scope, needs, last_quorum)
+                made = built[project.name] = Project(f"{name}-{project.name}", arguments, self.child())
+                last_quorum = made.last_quorum
         if args.plan.settings.ingress:
             opts = self.child(depends_on=[foundation.namespace])
             ingress.ingress(name, args.plan.settings.ingress, around, opts)

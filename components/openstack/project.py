@@ -33,6 +33,8 @@ class ProjectArgs:
     scope: Scope
     needs: Sequence[pulumi.Resource]
     """Workloads of the projects that this project needs."""
+    after_quorum: Sequence[pulumi.Resource] = ()
+    """The workload of the quorum that is rolled before the project's first one; () for the first of all."""
 
 
 class Project(Component[ProjectArgs]):
@@ -41,6 +43,8 @@ class Project(Component[ProjectArgs]):
     token = contract.PROJECT
     workloads: tuple[pulumi.Resource, ...]
     """Workloads of the project's processes. Projects that need this project are created after them."""
+    last_quorum: Sequence[pulumi.Resource]
+    """The workload of the last quorum so far. The next quorum depends on it, so that one quorum is rolled at a time."""
 
     @staticmethod
     def facts(args: ProjectArgs) -> Facts:
@@ -67,9 +71,14 @@ class Project(Component[ProjectArgs]):
     def _processes(self, name: str, args: ProjectArgs, needs: Sequence[pulumi.Resource]) -> list[pulumi.Resource]:
         """Creates the project's processes and returns their workloads."""
         built: defaultdict[str | None, list[pulumi.Resource]] = defaultdict(list)
+        self.last_quorum = args.after_quorum
         for process, placement in args.placements:
-            arguments = _process_args(args, process, placement, [*needs, *built[process.after]])
-            built[placement.process].append(Process(child_name(name, process), arguments, self.child()).workload)
+            turn = self.last_quorum if placement.quorum else ()
+            arguments = _process_args(args, process, placement, [*needs, *built[process.after], *turn])
+            workload = Process(child_name(name, process), arguments, self.child()).workload
+            built[placement.process].append(workload)
+            if placement.quorum:
+                self.last_quorum = [workload]
         return [workload for workloads in built.values() for workload in workloads]
 
     def _jobs(self, name: str, args: ProjectArgs) -> list[pulumi.Resource]:

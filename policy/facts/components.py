@@ -43,6 +43,11 @@ class CloudFacts(ComponentFacts):
         return self._facts.at("architecture").text()
 
     @property
+    def release(self) -> str:
+        """The release of OpenStack."""
+        return self._facts.at("release").text()
+
+    @property
     def computes(self) -> int:
         return self._facts.at("computes").number(0)
 
@@ -145,7 +150,7 @@ class VirtHostFacts(ComponentFacts):
 
 
 class PreviousFacts(ComponentFacts):
-    """The record of the stack's last deployment: its quorums and its storage nodes."""
+    """The record of the stack's last deployment: its quorums, its storage nodes and its versions."""
 
     TYPE: ClassVar[str] = contract.PREVIOUS
 
@@ -153,6 +158,11 @@ class PreviousFacts(ComponentFacts):
     def known(self) -> bool:
         """Whether a deployment has recorded its state; false before a stack's first deployment."""
         return self._facts.at("stood").given()
+
+    @property
+    def versions(self) -> Mapping[str, str]:
+        """The versions of the last deployment (blueprint/version_steps.py); {} if it recorded none."""
+        return self._facts.at("versions").texts()
 
     def quorums(self) -> dict[str, QuorumState]:
         """The state of each quorum after the last deployment, by the name of the quorum's service."""

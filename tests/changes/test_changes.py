@@ -56,7 +56,11 @@ CONFIG = Given("kubernetes:core/v1:ConfigMap", "keystone-kolla", {"metadata": {"
 VOLUME = Given("kubernetes:core/v1:PersistentVolume", "data-1", {"spec": {"capacity": {"storage": "10Gi"}}})
 DISK = Given("libvirt:index/volume:Volume", "disk-1", {"size": 10})
 READS = edited(CLOUD, "keystone", "Deployment", **{f"{POD}__volumes": [{"configMap": {"name": "kolla"}}]})
-JOB = workload("sync", "Job", replicas=None)
+JOB, OTHER_JOB = workload("sync", "Job", replicas=None), workload("users", "Job", replicas=None)
+TAGGED = [
+    *edited(CLOUD, "keystone", "Deployment", **{f"{POD}__containers": [{"name": "main", "image": "k:1"}]}),
+    workload("nova-api", image="n:1"),
+]
 
 CASES = [
     Case(
@@ -414,6 +418,41 @@ CASES = [
         [*CLOUD, JOB],
         [*CLOUD, JOB.but(**{f"{POD}__containers": [{"name": "main", "image": "app:2"}]})],
         [(ChangeKind.JOB_RUNS, "sync", Phase.ROLL, PLAIN)],
+    ),
+    Case(
+        "Jobs that are named after their content run again",
+        [*CLOUD, JOB, OTHER_JOB],
+        [*CLOUD, JOB.but(metadata__name="sync-2"), OTHER_JOB.but(metadata__name="users-2")],
+        [(ChangeKind.JOB_RUNS, "sync users", Phase.ROLL, PLAIN)],
+        says="runs 2 Jobs again, because what they run has changed: sync-2, users-2",
+    ),
+    Case(
+        "Jobs that come and go",
+        [*CLOUD, JOB],
+        [*CLOUD, OTHER_JOB],
+        [
+            (ChangeKind.JOB_ADDED, "users", Phase.ADD, PLAIN),
+            (ChangeKind.JOB_REMOVED, "sync", Phase.SHRINK, PLAIN),
+        ],
+    ),
+    Case(
+        "the same tag for two services is one change",
+        TAGGED,
+        edited(
+            edited(TAGGED, "keystone", "Deployment", **{f"{POD}__containers": [{"name": "main", "image": "k:2"}]}),
+            "nova-api",
+            "Deployment",
+            **{f"{POD}__containers": [{"name": "main", "image": "n:2"}]},
+        ),
+        [(ChangeKind.SERVICE_ROLLED, "keystone nova-api", Phase.ROLL, PLAIN)],
+        says="rolls 2 workloads: images from 1 to 2: Deployment keystone, Deployment nova-api",
+    ),
+    Case(
+        "a release that is skipped",
+        edited(CLOUD, "cloud", release="2025.2"),
+        edited(CLOUD, "cloud", release="2026.2"),
+        [(ChangeKind.VERSION_REFUSED, "cloud", Phase.PREPARE, FORBIDDEN)],
+        says="Expected 2026.1 next",
     ),
     Case(
         "a budget that lets more go",

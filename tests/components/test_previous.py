@@ -7,6 +7,7 @@ from typing import Any
 from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
 from components.previous import quorum_state
+from openstack.planned_versions import planned_versions
 from tests.stacks import STACKS, full_size, parsed
 
 
@@ -30,6 +31,13 @@ def test_members_with_their_nodes_and_physical_hosts() -> None:
     assert found["quorums"].keys() == {
         "etcd", "rabbitmq", "mysqld", "ceph-mon", "elasticsearch-kibana",
     }  # fmt: skip
+
+
+def test_versions() -> None:
+    found = planned_versions(plan(load_file(STACKS["dev"])))
+    tag = "2026.1-debian-trixie"
+    kolla = {"database mysqld": tag, "broker rabbitmq": tag}
+    assert found == {"OpenStack": "2026.1", "Kubernetes": "1.37.2", **kolla, "Ceph ceph-mon": "v20.2.5"}
 
 
 def test_more_nodes_than_members() -> None:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from contract import VERSIONS_OUTPUT
+from openstack.planned_versions import planned_versions
 from policy.facts.components import PreviousFacts
+from policy.facts.deployed_versions import deployed_versions
 from policy.facts.stack import Facts
 from policy.resource import Resource
 from policy.rules.updates import changes
@@ -49,6 +52,9 @@ def test_what_is_left_behind_is_what_the_policies_see(rendered: Projects) -> Non
         assert quorums.keys() >= {"etcd", "mysqld", "rabbitmq", "ceph-mon"}
         seen = Facts([*facts.resources, left.resource])
         assert {change.name: change.now for change in changes(seen)} == quorums
+        assert deployed_versions(facts) == planned_versions(project.plan)
+        done = project.run("stack", "output", VERSIONS_OUTPUT, "--json")
+        assert json.loads(done.output) == planned_versions(project.plan)
 
 
 def test_the_first_deployment_and_one_that_changes_nothing_pass(project: Projects) -> None:
@@ -70,6 +76,17 @@ def test_one_master_may_be_replaced(standing: Projects) -> None:
     assert done.code == 0, done.output
     ra100.up()
     assert ra100.run("preview", "--expect-no-changes", *PACK).code == 0
+
+
+def test_versions_follow_those_that_are_deployed(standing: Projects) -> None:
+    """A release back with everything that comes with it is stopped; after an update, the record is the new version."""
+    ra100 = standing("ra100")
+    edit(ra100, release="2025.1")
+    done = ra100.run("preview", *PACK)
+    assert violations(done) == {"version-step-supported": {"previous"}, "one-version-at-a-time": {"previous"}}
+    assert "quorate:release: OpenStack from 2026.1 to 2025.1 goes back" in done.output
+    edit(ra100, release=None, kubernetes="1.36.3")
+    assert violations(ra100.run("preview", *PACK)) == {"version-step-supported": {"previous"}}
 
 
 def test_two_masters_may_not(standing: Projects) -> None:

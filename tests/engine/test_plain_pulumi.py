@@ -221,7 +221,7 @@ def test_a_long_list_of_servers_is_a_file(
     servers = document["config"]["quorate:servers"] = [singly(each) for each in machines(large)]
     file = lab.root / "Pulumi.long.yaml"
     file.write_text(yaml.safe_dump(document))
-    stack_check.check([file])
+    stack_check.check(lab.root, [file])
     assert "warning: the Pulumi CLI fails with 'argument list too long'" in capsys.readouterr().err
     long = Project(lab.root, "long", plain(lab, engine, copy=False).environment)
     assert long.run("stack", "init", "--no-select").code == 0

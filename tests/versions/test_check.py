@@ -115,7 +115,7 @@ def test_a_release_without_support_is_a_warning(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], settings: dict[str, Any], said: str
 ) -> None:
     file = write(tmp_path, full_size("100", **settings))
-    assert stack_check.check([file]) == 0
+    assert stack_check.check(ROOT, [file]) == 0
     warning = capsys.readouterr().err
     assert said in warning
     assert bool(said) is bool(warning)

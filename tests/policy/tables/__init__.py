@@ -38,6 +38,7 @@ from tests.policy.tables import (
     spread,
     stateful,
     updates,
+    version_changes,
     virt,
     waivers,
 )
@@ -68,6 +69,7 @@ CASES: tuple[Case, ...] = (
     *disruption.CASES,
     *rollout.CASES,
     *updates.CASES,
+    *version_changes.CASES,
     *api.CASES,
     *kubernetes_programs.CASES,
     *commands.CASES,
