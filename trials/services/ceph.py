@@ -8,6 +8,7 @@ replaced by those of the test bed's machines.
 from __future__ import annotations
 
 import json
+import random
 import re
 import subprocess
 import time
@@ -60,9 +61,13 @@ class CephCluster:
         testbed.name_members("ceph-mon-members", DOMAIN, MONITORS)
         self.written = 0
         for machine in self.monitors.values():
+            machine.add_disk("/var/lib/ceph/mon")
+            machine.own("/var/lib/ceph/mon", "ceph")
             self._place(machine, "ceph-mon/ceph-mon", "/mon.sh")
             self._place(machine, "ceph-mon/ceph-mgr", "/mgr.sh")
         for machine in self.storage.values():
+            machine.add_disk("/var/lib/ceph/osd")
+            machine.own("/var/lib/ceph/osd", "ceph")
             self._place(machine, "ceph-osd/ceph-osd", "/osd.sh")
             machine.write("/usr/local/sbin/ceph-volume", _NO_DISKS_OF_LVM, mode="0755")
         self._place(self.client, "glance-api/glance-api")
@@ -239,11 +244,29 @@ def storage_killed(cluster: CephCluster) -> list[str]:
     return [f"writes went on after {silence:.1f} s", f"all were ready after {cluster.wait_ready():.0f} s"]
 
 
+def server_cut(cluster: CephCluster) -> list[str]:
+    """The power of one server, a monitor and a storage node, is cut; its disks forget what was not synced."""
+    return _cut(cluster, 1)
+
+
+def two_servers_cut(cluster: CephCluster) -> list[str]:
+    """The power of two of three servers is cut at the same moment; their disks forget what was not synced."""
+    return _cut(cluster, 2)
+
+
 def power_cut(cluster: CephCluster) -> list[str]:
-    """Monitors and storage nodes are all killed at the same moment."""
-    cluster.kill(*MONITORS, *STORAGE)
-    cluster.start(*MONITORS, *STORAGE)
-    return [f"all were ready after {cluster.wait_ready():.0f} s"]
+    """The power of all servers is cut at the same moment; their disks forget what was not synced."""
+    return _cut(cluster, len(MONITORS))
+
+
+def _cut(cluster: CephCluster, number: int) -> list[str]:
+    """Cuts the power of servers: of each, a monitor and a storage node."""
+    servers = sorted(random.sample(range(len(MONITORS)), number))
+    lost = [name for server in servers for name in (MONITORS[server], STORAGE[server])]
+    cluster.testbed.cut_power(*lost)
+    silence = [f"writes went on after {cluster.more():.1f} s"] if number == 1 else []
+    cluster.start(*lost)
+    return [f"{', '.join(lost)} lost power", *silence, f"all were ready after {cluster.wait_ready():.0f} s"]
 
 
 def lost_disks(cluster: CephCluster) -> list[str]:
@@ -256,7 +279,8 @@ def lost_disks(cluster: CephCluster) -> list[str]:
     return [f"all were ready after {cluster.wait_ready():.0f} s"]
 
 
-FAILURES: tuple[Failure, ...] = (monitor_killed, monitor_cut_off, storage_killed, power_cut, lost_disks)
+CUTS: tuple[Failure, ...] = (server_cut, two_servers_cut, power_cut)
+FAILURES: tuple[Failure, ...] = (monitor_killed, monitor_cut_off, storage_killed, *CUTS, lost_disks)
 
 
 def trial(name: str, cluster: CephCluster, failure: Failure) -> Proof:

@@ -1,8 +1,9 @@
 """Trials of Galera: members fail under write load, and no acknowledged write may be lost.
 
-The members run with the rendered configuration. The load moves money between accounts and appends numbers, as Jepsen's
-bank and append tests do. After each failure, every member must have every acknowledged number, no rejected number, and
-an unchanged sum of money. The docstring of a failure is the name of its trial in the report.
+The members run with the rendered configuration. The load moves money between accounts and appends numbers to lists, as
+Jepsen's bank and append tests do. After each failure, every member must have every acknowledged number, no rejected
+number, and an unchanged sum of money, and the history of all transactions must have no anomaly but those that MariaDB's
+isolation level allows. The docstring of a failure is the name of its trial in the report.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from trials.histories import append_lists, bank, operation
+from trials.histories.operation import Anomaly, ClientOperation
 from trials.services.containers import TriedContainer
 from trials.services.testbed import Broken, ServiceMachine, ServiceTestbed, place, require, until
 from trials.trial_report import Proof, in_turn
@@ -29,6 +32,7 @@ _SQL = """\
 CREATE DATABASE bank;
 CREATE TABLE bank.account (id INT PRIMARY KEY, balance INT NOT NULL);
 CREATE TABLE bank.transfer (number BIGINT PRIMARY KEY);
+CREATE TABLE bank.list (id BIGINT PRIMARY KEY, numbers TEXT NOT NULL);
 CREATE TABLE bank.filling (id INT AUTO_INCREMENT PRIMARY KEY, text LONGBLOB);
 CREATE USER client@'%' IDENTIFIED BY '{password}';
 GRANT ALL ON bank.* TO client@'%';
@@ -54,6 +58,7 @@ class GaleraCluster:
         """Adds the machine of a further member, as a StatefulSet with more replicas does. Does not start the member."""
         name = f"{self.workload}-{number}"
         machine = self.members[name] = self.testbed.add(name)
+        machine.add_disk("/var/lib/mysql")
         self._commands[name] = place(machine, self.container)
         return machine
 
@@ -121,10 +126,13 @@ class GaleraCluster:
 
 
 class Load:
-    """The write load: transfers that the client makes, with the outcome of each in `said` (ok, no or unknown)."""
+    """The write load: transfers that the client makes, with the outcome of each in `said` (ok, no or unknown).
 
-    def __init__(self, cluster: GaleraCluster) -> None:
-        self.cluster = cluster
+    `one_writer`: all clients use the same member as long as it serves, as with ProxySQL.
+    """
+
+    def __init__(self, cluster: GaleraCluster, *, one_writer: bool = False) -> None:
+        self.cluster, self.one_writer = cluster, one_writer
         self.said: dict[int, str] = {}
         cluster.client.write("/load.py", _LOAD.read_text(encoding="utf-8"))
 
@@ -136,7 +144,8 @@ class Load:
             "password": self.cluster.password,
             "database": self.cluster.database,
             "accounts": ACCOUNTS,
-            "first": len(self.said),
+            "first": max(self.said, default=-1) + 1,
+            "one_writer": self.one_writer,
         }
         self.cluster.client.write("/etc/load.json", json.dumps(settings))
         self.cluster.client.log.write_text("")
@@ -157,6 +166,10 @@ class Load:
         first = until("a transfer is acknowledged", lambda: self.acknowledged() > before, seconds, 0.2)
         until("transfers are acknowledged", lambda: self.acknowledged() >= before + transfers, seconds)
         return first
+
+    def history(self) -> list[ClientOperation]:
+        """Returns the history of all runs of the load."""
+        return operation.parse(self.cluster.client.run(["cat", "/history.jsonl"]).splitlines(keepends=True))
 
     def stop(self) -> dict[int, str]:
         """Ends the run of the load. Returns the outcome of each of the run's transfers, by number."""
@@ -193,6 +206,20 @@ def contradictions(cluster: GaleraCluster, said: Mapping[int, str]) -> tuple[int
     return len(lost), wrong
 
 
+ALLOWED = ("G-single", "G2-item")
+"""Anomalies that MariaDB's level REPEATABLE READ allows: G2-item always, G-single without innodb_snapshot_isolation
+(default from 11.6 on). They are reported, and do not fail a trial."""
+
+
+def judged(cluster: GaleraCluster, history: Sequence[ClientOperation]) -> list[Anomaly]:
+    """Returns the anomalies of a history, with the lists that a member has now as the final state."""
+    rows = cluster.sql(next(iter(cluster.members)), f"{_SYNCED} SELECT id, numbers FROM {cluster.database}.list")  # noqa: S608
+    fields = [[int(number) for number in row.split()] for row in rows.splitlines()]
+    final = {key: numbers for key, *numbers in fields}
+    transactions = [each for each in history if each.action == "transaction"]
+    return [*append_lists.anomalies(transactions, final), *bank.anomalies(history, ACCOUNTS)]
+
+
 Failure = Callable[[GaleraCluster, Load], list[str]]
 
 
@@ -211,6 +238,10 @@ def trial(name: str, cluster: GaleraCluster, load: Load, failure: Failure) -> Pr
     run = load.stop()
     answers = list(run.values())
     lost, wrong = (0, []) if problem else contradictions(cluster, load.said)
+    history = load.history()
+    for each in [] if problem else judged(cluster, history):
+        (notes if each.name in ALLOWED else wrong).append(f"history: {each}")
+    notes.append(f"history of {len(history)} operations checked")
     notes.append(f"{answers.count('no')} transfers rejected, {answers.count('unknown')} broken off")
     return Proof(
         name, len(answers), answers.count("ok"), lost, round(time.monotonic() - started, 1), tuple(notes),
@@ -280,13 +311,28 @@ def full_stop(cluster: GaleraCluster, load: Load) -> list[str]:
     return [f"{early[0]} said: {said}", f"all were ready {seconds:.0f} s after {last} was back"]
 
 
+def server_cut(cluster: GaleraCluster, load: Load) -> list[str]:
+    """The power of one server is cut; its disk forgets what was not synced."""
+    return _cut(cluster, load, 1)
+
+
+def two_servers_cut(cluster: GaleraCluster, load: Load) -> list[str]:
+    """The power of two of three servers is cut at the same moment; their disks forget what was not synced."""
+    return _cut(cluster, load, 2)
+
+
 def power_cut(cluster: GaleraCluster, load: Load) -> list[str]:
-    """All members are killed at the same moment."""
+    """The power of all servers is cut at the same moment; their disks forget what was not synced."""
+    return _cut(cluster, load, len(cluster.members))
+
+
+def _cut(cluster: GaleraCluster, load: Load, number: int) -> list[str]:
     load.more()
-    cluster.kill(*cluster.members)
-    cluster.start(*cluster.members)
+    lost = cluster.testbed.cut_some(list(cluster.members), number)
+    silence = [f"transfers went on after {load.more():.1f} s"] if number == 1 else []
+    cluster.start(*lost)
     seconds = cluster.wait_ready(*cluster.members)
-    return [f"all were ready {seconds:.0f} s after the power came back"]
+    return [f"{', '.join(lost)} lost power", *silence, f"all were ready {seconds:.0f} s after the power came back"]
 
 
 def donor_killed(cluster: GaleraCluster, load: Load) -> list[str]:
@@ -317,13 +363,13 @@ def donor_killed(cluster: GaleraCluster, load: Load) -> list[str]:
 
 
 def three_to_five(cluster: GaleraCluster, load: Load) -> list[str]:
-    """Two more members join; then all five are killed and start again."""
+    """Two more members join; then the power of all five is cut, and their disks forget what was not synced."""
     for number in range(len(cluster.members), MOST):
         cluster.grow(number)
         cluster.start(f"mysqld-{number}")
     grown = cluster.wait_ready(*cluster.members)
     load.more()
-    cluster.kill(*cluster.members)
+    cluster.testbed.cut_power(*cluster.members)
     cluster.start(*cluster.members)
     seconds = cluster.wait_ready(*cluster.members)
     return [f"five were ready after {grown:.0f} s, and {seconds:.0f} s after a power cut of all five"]
@@ -346,8 +392,9 @@ def stuck(cluster: GaleraCluster, _load: Load) -> list[str]:
     return [f"it said: {said}; not alive after {seconds:.0f} s with a patience of 20 s; ready {back:.0f} s later"]
 
 
-QUICK: tuple[Failure, ...] = (one_killed, minority, full_stop)
-HEAVY: tuple[Failure, ...] = (power_cut, donor_killed, stuck, three_to_five)
+CUTS: tuple[Failure, ...] = (server_cut, two_servers_cut, power_cut)
+QUICK: tuple[Failure, ...] = (one_killed, minority, full_stop, power_cut)
+HEAVY: tuple[Failure, ...] = (server_cut, two_servers_cut, donor_killed, stuck, three_to_five)
 
 
 def prove(root: Path, container: TriedContainer, failures: Sequence[Failure]) -> list[Proof]:

@@ -1,9 +1,10 @@
 # pyright: reportMissingModuleSource=false, reportMissingImports=false, reportUnknownMemberType=false
 # pyright: reportUnknownVariableType=false
-"""Write load for Galera, until SIGTERM: each transaction moves money between two accounts and appends a number.
+"""Load for Galera, until SIGTERM: transactions that move money between two accounts and append a number to a list.
 
 Runs on a machine of the test bed with PyMySQL. Prints one line for each transaction: its number, and whether it was
-acknowledged (`ok`), rejected (`no`) or broke off with an unknown outcome (`unknown`).
+acknowledged (`ok`), rejected (`no`) or broke off with an unknown outcome (`unknown`). Writes what each transaction
+asked and read to /history.jsonl, as trials/histories/operation.py reads it.
 """
 
 from __future__ import annotations
@@ -20,26 +21,64 @@ from typing import Any
 import pymysql
 
 CLIENTS = 4
+PAUSE = 0.005
+"""Seconds between two transactions of a client, so that the load leaves processor time to the members."""
+APPENDS, LISTS = 100, 4
+"""After so many transactions, further ones use as many new lists: a list stays short."""
+TOTALS = 10
+"""Every so manyth transaction is preceded by a read of all accounts."""
+CONFLICTS = (1020, 1205, 1213)
+"""Codes of errors after which a transaction is rolled back and the same member is tried again: record has changed
+(innodb_snapshot_isolation), lock wait timeout, deadlock."""
+NOT_PREPARED = 1047
+"""Code of the error of a member that is not in the primary component."""
 stop = threading.Event()
 
 
-def transfer(connection: Any, accounts: int, number: int) -> None:
-    """Runs one transaction: moves money between two random accounts, and appends the transaction's number."""
+def transfer(cursor: Any, accounts: int, number: int, read: int, written: int) -> list[Any]:
+    """Runs one transaction: reads a list, moves money between two random accounts, and appends the number to a list.
+
+    Returns the steps on lists.
+    """
     source, target = random.sample(range(accounts), 2)
-    with connection.cursor() as cursor:
-        cursor.execute("BEGIN")
-        cursor.execute("UPDATE account SET balance = balance - 1 WHERE id = %s", (source,))
-        cursor.execute("UPDATE account SET balance = balance + 1 WHERE id = %s", (target,))
-        cursor.execute("INSERT INTO transfer VALUES (%s)", (number,))
-    connection.commit()
+    cursor.execute("BEGIN")
+    before = numbers_of(cursor, read)
+    cursor.execute("UPDATE account SET balance = balance - 1 WHERE id = %s", (source,))
+    cursor.execute("UPDATE account SET balance = balance + 1 WHERE id = %s", (target,))
+    cursor.execute("INSERT INTO transfer VALUES (%s)", (number,))
+    cursor.execute(
+        "INSERT INTO list VALUES (%s, %s) ON DUPLICATE KEY UPDATE numbers = CONCAT(numbers, ' ', %s)",
+        (written, number, number),
+    )
+    steps = [["r", read, before], ["append", written, number], ["r", written, numbers_of(cursor, written)]]
+    cursor.execute("COMMIT")
+    return steps
 
 
-def client(settings: Any, numbers: Any, first: int) -> None:
-    """Writes transactions through one member, and changes to the next member when the member rejects a write."""
-    members, choice = settings["members"], first
+def numbers_of(cursor: Any, key: int) -> list[int]:
+    """Returns the numbers of a list."""
+    cursor.execute("SELECT numbers FROM list WHERE id = %s", (key,))
+    row = cursor.fetchone()
+    return [int(number) for number in row[0].split()] if row else []
+
+
+def total(cursor: Any) -> list[int]:
+    """Returns the balances of all accounts, as one transaction sees them."""
+    cursor.execute("SELECT balance FROM account")
+    return [row[0] for row in cursor.fetchall()]
+
+
+def client(settings: Any, numbers: Any, process: int, history: Any) -> None:
+    """Runs transactions on one member, and changes to the next member when the member rejects a write.
+
+    All clients begin with the same member if the settings have `one_writer`, as with ProxySQL.
+    """
+    members, choice = settings["members"], 0 if settings["one_writer"] else process
     connection: Any = None
     while not stop.is_set():
-        number, said = next(numbers), "no"
+        number, said, invoked = next(numbers), "no", time.monotonic()
+        read, written = (number // APPENDS * LISTS + random.randrange(LISTS) for _ in range(2))  # noqa: S311
+        steps: list[Any] = [["append", written, number]]
         try:
             if connection is None:
                 connection = pymysql.connect(
@@ -47,31 +86,43 @@ def client(settings: Any, numbers: Any, first: int) -> None:
                     database=settings["database"],
                     connect_timeout=2, read_timeout=10, write_timeout=10,
                 )  # fmt: skip
-                connection.autocommit(False)
-            said = "unknown"  # until the server has answered
-            transfer(connection, settings["accounts"], number)
+            with connection.cursor() as cursor:
+                if number % TOTALS == 0:
+                    read_all = {"process": process, "action": "total", "invoked": invoked, "outcome": "ok"}
+                    record(history, read_all | {"value": total(cursor)})
+                    invoked = time.monotonic()
+                said = "unknown"  # until the server has answered
+                steps = transfer(cursor, settings["accounts"], number, read, written)
             said = "ok"
-        except (pymysql.err.OperationalError, pymysql.err.InternalError, pymysql.err.InterfaceError) as error:
+        except pymysql.err.MySQLError as error:
             code = error.args[0] if error.args else 0
-            said = "no" if code in (1205, 1213, 1047) else said
-            connection, choice = (
-                None,
-                choice + (code not in (1205, 1213)),
-            )  # after a conflict, the same member is tried again
+            said = "no" if code in CONFLICTS or code == NOT_PREPARED else said
+            connection, choice = None, choice + (code not in CONFLICTS)
             time.sleep(0.1)
+        done = {"process": process, "action": "transaction", "invoked": invoked, "outcome": said}
+        record(history, done | {"value": steps})
         sys.stdout.write(f"{number} {said}\n")
         sys.stdout.flush()
+        time.sleep(PAUSE)
+
+
+def record(history: Any, operation: dict[str, Any]) -> None:
+    """Writes an operation that has just completed into the history."""
+    history.write(json.dumps(operation | {"completed": time.monotonic()}) + "\n")
 
 
 def main() -> None:
     settings = json.load(open("/etc/load.json"))  # noqa: PTH123, SIM115
     signal.signal(signal.SIGTERM, lambda _number, _frame: stop.set())
     numbers = itertools.count(settings["first"])
-    threads = [threading.Thread(target=client, args=(settings, numbers, first)) for first in range(CLIENTS)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with open("/history.jsonl", "a", buffering=1) as history:  # noqa: PTH123
+        threads = [
+            threading.Thread(target=client, args=(settings, numbers, number, history)) for number in range(CLIENTS)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
 
 
 if __name__ == "__main__":

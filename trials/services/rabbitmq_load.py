@@ -3,7 +3,8 @@
 """Load for RabbitMQ: publishes numbered messages until SIGTERM, or removes all messages from the queue (`drain`).
 
 Runs on a machine of the test bed with Pika. Prints one line for each published message: its number, and whether it
-was confirmed (`ok`), rejected (`no`) or broke off with an unknown outcome (`unknown`).
+was confirmed (`ok`), rejected (`no`) or broke off with an unknown outcome (`unknown`). Writes the history of all
+messages to /history.jsonl, as trials/histories/operation.py reads it.
 """
 
 from __future__ import annotations
@@ -40,14 +41,14 @@ def connect(settings: Any, choice: int) -> Any:
     )
 
 
-def publish(settings: Any, numbers: Any, choice: int) -> None:
+def publish(settings: Any, numbers: Any, process: int, history: Any) -> None:
     """Publishes messages through one member, each after the previous one is confirmed.
 
     Changes to the next member when the connection to the member is lost.
     """
-    channel: Any = None
+    channel, choice = None, process
     while not stop.is_set():
-        number, said = next(numbers), "no"
+        number, said, invoked = next(numbers), "no", time.monotonic()
         try:
             if channel is None:
                 channel = connect(settings, choice).channel()
@@ -58,14 +59,16 @@ def publish(settings: Any, numbers: Any, choice: int) -> None:
                 "", QUEUE, str(number).encode(), pika.BasicProperties(delivery_mode=2), mandatory=True
             )
             said = "ok"
-            time.sleep(0.01)
         except (pika.exceptions.NackError, pika.exceptions.UnroutableError):
             said = "no"
         except (pika.exceptions.AMQPError, OSError):
             channel, choice = None, choice + 1
             time.sleep(0.3)
+        operation = {"process": process, "action": "publish", "value": number, "invoked": invoked}
+        history.write(json.dumps(operation | {"completed": time.monotonic(), "outcome": said}) + "\n")
         sys.stdout.write(f"{number} {said}\n")
         sys.stdout.flush()
+        time.sleep(0.01)
 
 
 def drain(settings: Any) -> None:
@@ -85,11 +88,14 @@ def main() -> None:
         return
     signal.signal(signal.SIGTERM, lambda _number, _frame: stop.set())
     numbers = itertools.count(settings["first"])
-    threads = [threading.Thread(target=publish, args=(settings, numbers, first)) for first in range(CLIENTS)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
+    with open("/history.jsonl", "a", buffering=1) as history:  # noqa: PTH123
+        threads = [
+            threading.Thread(target=publish, args=(settings, numbers, number, history)) for number in range(CLIENTS)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
 
 
 if __name__ == "__main__":

@@ -94,7 +94,7 @@ def messaging(root: Path, container: TriedContainer, jobs: Sequence[TriedContain
             notes += _messaging_account_replaced(cluster, worker, jobs, said)
         except (TimeoutError, Broken) as error:
             problem = str(error)
-        there = set[int]() if problem else cluster.drained()
+        there = set[int]() if problem else set(cluster.drained())
     lost = 0 if problem else len({number for number, answer in said.items() if answer == "ok"} - there)
     notes.append(f"{list(said.values()).count('unknown')} messages broken off")
     return Proof(

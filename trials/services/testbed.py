@@ -8,6 +8,7 @@ runtime and no systemd.
 from __future__ import annotations
 
 import os
+import random
 import shutil
 import signal
 import subprocess
@@ -19,10 +20,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from trials import forgetful_disk
+from trials.forgetful_disk import ForgetfulDisk
 from trials.services.containers import TriedContainer
 
 NETWORK = "10.199.0"
 """The first three parts of all addresses of machines, which exist only in the test bed's network namespaces."""
+DISK = 4 * 2**30
+"""Bytes of a machine's disk; its file is sparse. Project figure: more than any trial writes."""
 _WITH_US = ("setpriv", "--pdeathsig=KILL", "--")
 """Prefix of a command that kills the process when the process that started it ends for any reason."""
 _CAPABILITIES = "the proofs with real services need root, unshare, nsenter, ip and overlay mounts"
@@ -51,6 +56,7 @@ class ServiceMachine:
         self.directory = testbed.directory / name
         self.log = self.directory / "log"
         self.program: subprocess.Popen[bytes] | None = None
+        self.disk: ForgetfulDisk | None = None
         self._others: list[subprocess.Popen[bytes]] = []
         self._root = self.directory / "root"
         (self.directory / "own").mkdir(parents=True)
@@ -86,6 +92,12 @@ class ServiceMachine:
         script = 'mkdir -p "$(dirname "$1")" && cat > "$1" && chown "$2" "$1" && chmod "$3" "$1"'
         self.run(["sh", "-c", script, "sh", path, owner, mode], text)
 
+    def add_disk(self, path: str, size: int = DISK) -> None:
+        """Mounts an empty disk of `size` bytes, which forgets what was not synced when the machine's power is cut."""
+        self.run(["mkdir", "-p", path])
+        self.disk = ForgetfulDisk(self.directory / "disk", self.pid, Path(f"{self._root}{path}"))
+        self.disk.make(size)
+
     def add_account(self, name: str) -> None:
         """Creates a user with a group and a directory below /var/lib, as Kolla's images have, if there is none."""
         script = """\
@@ -94,6 +106,10 @@ useradd --system --user-group --no-create-home --home-dir "/var/lib/$1" "$1"
 install -d -o "$1" -g "$1" "/var/lib/$1"
 """
         self.run(["sh", "-c", script, "sh", name])
+
+    def install(self, program: Path) -> None:
+        """Copies a program of the host into the machine."""
+        shutil.copy(program, f"/proc/{self.pid}/root{self._root}/usr/local/bin/{program.name}")
 
     def own(self, path: str, owner: str) -> None:
         """Creates a directory in the machine, which belongs to a user."""
@@ -160,10 +176,26 @@ install -d -o "$1" -g "$1" "/var/lib/$1"
         return self.program is not None and self.program.poll() is None
 
     def kill(self) -> None:
-        """Kills the machine's program and all its children at once, as a power failure does."""
+        """Kills the machine's program and all its children at once. The host keeps what they have written."""
         if self.program:
             self._signal(signal.SIGKILL)
             self.program.wait()
+
+    def freeze(self) -> None:
+        """Stops the machine's program and all its children, until `thaw`: they neither run nor answer."""
+        self._signal_all(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Lets the machine's program and all its children go on after `freeze`."""
+        self._signal_all(signal.SIGCONT)
+
+    def _signal_all(self, number: signal.Signals) -> None:
+        done: set[int] = set()
+        while found := [pid for pid in _descendants(self.program.pid if self.program else 0) if pid not in done]:
+            for pid in found:  # those that were forked meanwhile are found the next time
+                done.add(pid)
+                with suppress(ProcessLookupError):
+                    os.kill(pid, number)
 
     def _signal(self, number: signal.Signals) -> None:
         """Sends a signal to process 1 of the program's namespace.
@@ -317,6 +349,28 @@ class ServiceTestbed:
         for name in names:
             self._write_names(self.machines[name])
 
+    def cut_power(self, *names: str) -> None:
+        """Cuts the power of the named machines at the same moment: their disks forget what was not synced.
+
+        Their programs end, and the disks are mounted again. Only disks of `add_disk` forget.
+        """
+        machines = [self.machines[name] for name in names]
+        disks = [machine.disk for machine in machines if machine.disk]
+        # A program that ran while its disk shuts down could acknowledge a write whose sync has not reached the disk.
+        for machine in machines:
+            machine.freeze()
+        forgetful_disk.cut(disks)
+        for machine in machines:
+            machine.kill()
+        for disk in disks:
+            disk.remount()
+
+    def cut_some(self, names: Sequence[str], number: int) -> list[str]:
+        """Cuts the power of some of the named machines, chosen at random. Returns their names."""
+        chosen = sorted(random.sample(sorted(names), number))
+        self.cut_power(*chosen)
+        return chosen
+
     def isolate(self, *names: str) -> None:
         """Cuts the named machines off from all other machines. The named machines stay connected to each other."""
         for name in names:
@@ -340,6 +394,8 @@ def place(machine: ServiceMachine, container: TriedContainer, owner: str = "") -
         machine.write(path, file.text, owner or file.owner, file.mode)
     for path, user in container.directories.items():
         machine.own(path, owner or user)
+    if machine.disk:
+        machine.disk.sync()  # Kolla's start script copies the files at each start, so that a power cut loses none
     return container.command.split()
 
 
@@ -379,10 +435,16 @@ def _hold(command: Sequence[str]) -> subprocess.Popen[bytes]:
 
 
 def _children(pid: int) -> list[int]:
-    try:
-        return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    except OSError:
-        return []
+    found: list[int] = []
+    for thread in Path(f"/proc/{pid}/task").glob("*/children"):
+        with suppress(OSError):
+            found += map(int, thread.read_text().split())
+    return found
+
+
+def _descendants(pid: int) -> list[int]:
+    """Returns the children of a process and theirs; parents come first."""
+    return [each for child in _children(pid) for each in (child, *_descendants(child))]
 
 
 def _run(command: Sequence[str]) -> None:

@@ -22,6 +22,11 @@ RESTORED = "restored.log"
 """File with the time at which the data was restored. scripts/galera_backup/restore.py writes it, and so do members that
 take over restored data."""
 UNFINISHED = "unfinished-install.log"
+COMPLETE = "complete-data"
+"""File beside data that is on disk as a whole. A state transfer deletes it with the old data, and syncs nothing itself:
+for half a minute, a power cut would leave tables without content."""
+HAS_COMPLETE = "has-complete.log"
+"""File of a member that writes `COMPLETE`. Data from before is taken for complete."""
 
 
 def own_position(name: str) -> Position:
@@ -29,11 +34,18 @@ def own_position(name: str) -> Position:
     remove_unfinished_installation()
     position = Position(name, "starting", has_data=(DIRECTORY / "mysql").is_dir() or (DIRECTORY / "ibdata1").exists())
     position = replace(position, restored=_restored())
+    if not (DIRECTORY / HAS_COMPLETE).exists():
+        if position.has_data:
+            write(DIRECTORY / COMPLETE, "")
+        write(DIRECTORY / HAS_COMPLETE, "")
     if not position.has_data:
         return position
     view = last_view()
     # After a crash, grastate.dat contains -1, or a position older than the data. Therefore InnoDB's position is used.
     if (DIRECTORY / "sst_in_progress").exists() or _grastate().get("uuid") == NO_UUID:
+        return replace(position, view=view)
+    if not (DIRECTORY / COMPLETE).exists():
+        reset_position()
         return replace(position, view=view)
     uuid, seqno = recovered()
     return replace(position, uuid=uuid, seqno=seqno, view=view)
@@ -70,12 +82,22 @@ def allow_bootstrap() -> None:
 def record_view(arguments: Sequence[str]) -> None:
     """Records the members of a primary component, as Galera passes them to wsrep_notify_cmd.
 
-    Ignores other components.
+    Ignores other components. Galera waits for this: a member whose data was transferred is not synced before the data
+    is on disk.
     """
     said = dict(zip(arguments[::2], arguments[1::2], strict=False))
+    if said.get("--status") in ("joined", "synced"):
+        complete()
     if said.get("--primary") == "yes" and said.get("--members"):
         names = [member.split("/")[1] for member in said["--members"].split(",")]
         write(DIRECTORY / VIEW, json.dumps(names) + "\n")
+
+
+def complete() -> None:
+    """Syncs the file system of the data, and records that the data is complete. Does nothing if that is recorded."""
+    if not (DIRECTORY / COMPLETE).exists():
+        subprocess.run(["sync", "--file-system", str(DIRECTORY)], check=True)
+        write(DIRECTORY / COMPLETE, "")
 
 
 def last_view() -> tuple[str, ...]:
@@ -93,6 +115,11 @@ def write(path: Path, text: str) -> None:
         file.flush()
         os.fsync(file.fileno())
     fresh.replace(path)
+    directory = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)
 
 
 def forced_member() -> str | None:
@@ -117,8 +144,13 @@ def take_over(restored: str) -> None:
 
     `restored`: time of the restoration whose data this member receives.
     """
-    write(DIRECTORY / "grastate.dat", f"# GALERA saved state\nversion: 2.1\nuuid: {NO_UUID}\nseqno: -1\n")
+    reset_position()
     write(DIRECTORY / RESTORED, restored)
+
+
+def reset_position() -> None:
+    """Writes that the member's data has no position, so that a full state transfer replaces it."""
+    write(DIRECTORY / "grastate.dat", f"# GALERA saved state\nversion: 2.1\nuuid: {NO_UUID}\nseqno: -1\n")
 
 
 def record_force(named: str) -> None:
@@ -128,9 +160,10 @@ def record_force(named: str) -> None:
 
 def install() -> None:
     """Creates the system tables with one account: the operating system's user mysql, without a password."""
-    (DIRECTORY / UNFINISHED).touch()
+    write(DIRECTORY / UNFINISHED, "")
     account = ["--auth-root-authentication-method=socket", "--auth-root-socket-user=mysql"]
     subprocess.run(["mariadb-install-db", *account, "--skip-test-db"], check=True, stdout=subprocess.DEVNULL)
+    complete()
     (DIRECTORY / UNFINISHED).unlink()
 
 

@@ -158,6 +158,8 @@ class Member:
             code = self.server.wait()
             if not self._gives_up:
                 return code
+            # The position of the last start is old: for others, this member would have nothing newer.
+            self.has_read = False
             self._gives_up, self.server, self._status = False, None, None
 
     def _end(self, _number: int, _frame: object) -> None:

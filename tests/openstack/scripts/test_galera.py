@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from openstack.scripts.galera import data as stored
 from openstack.scripts.galera import server
-from openstack.scripts.galera.decision import FORCE, NO_UUID, Position, decide, waited_for
+from openstack.scripts.galera.decision import FORCE, NO_UUID, Decision, Position, decide, waited_for
 from openstack.scripts.galera.member import PATIENCE, Member
 from openstack.scripts.galera.server import Progress, Status
 
@@ -198,7 +198,36 @@ def test_an_unfinished_installation_is_removed(disk: Path) -> None:
     (disk / "ibdata1").touch()
     (disk / stored.UNFINISHED).touch()
     assert stored.own_position("mysqld-0") == fresh(0)
-    assert list(disk.iterdir()) == []
+    assert [path.name for path in disk.iterdir()] == [stored.HAS_COMPLETE]
+
+
+def test_transferred_data_that_was_not_synced_has_no_position(disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A state transfer deletes the old data and what says that it is complete; then the power is cut."""
+    assert stored.own_position("mysqld-0") == fresh(0)
+    (disk / "mysql").mkdir()
+    (disk / "grastate.dat").write_text(GRASTATE)
+    recovers(monkeypatch, 58)
+    assert not stored.own_position("mysqld-0").is_known
+    assert NO_UUID in (disk / "grastate.dat").read_text(), "a full state transfer replaces the data"
+
+
+def test_data_is_complete_once_the_member_has_joined(disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert stored.own_position("mysqld-0") == fresh(0)
+    (disk / "mysql").mkdir()
+    recovers(monkeypatch, 58)
+    for status in ("connected", "joiner", "initialized"):
+        stored.record_view(["--status", status])
+        assert not (disk / stored.COMPLETE).exists()
+    stored.record_view(["--status", "joined"])
+    assert stored.own_position("mysqld-0").seqno == 58
+
+
+def test_data_of_a_member_from_before_is_complete(disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (disk / "mysql").mkdir()
+    recovers(monkeypatch, 58)
+    assert stored.own_position("mysqld-0").seqno == 58
+    (disk / stored.COMPLETE).unlink()
+    assert not stored.own_position("mysqld-0").is_known, "only the first time"
 
 
 def test_allowing_a_bootstrap_keeps_the_other_lines(disk: Path) -> None:
@@ -224,6 +253,47 @@ def test_force_takes_effect_once_for_each_value(disk: Path, monkeypatch: pytest.
     monkeypatch.delenv(FORCE)
     assert stored.forced_member() is None
     assert not (disk / stored.FORCED).exists()
+
+
+class GivenUp:
+    """A mariadbd that ends because its member gives up."""
+
+    def __init__(self, member: Member) -> None:
+        self._member = member
+
+    def wait(self) -> int:
+        self._member._gives_up = True  # pyright: ignore[reportPrivateUsage]
+        return 0
+
+
+def test_a_member_that_gives_up_tells_no_old_position(disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others would take the position of its last start for its newest, and bootstrap without what it wrote since."""
+    member = Member("mysqld-1", FIRST, "db")
+    heard: list[int] = []
+
+    def waits() -> Decision:
+        heard.append(member.answer("/position")[0])
+        member.has_read = True
+        if len(heard) == 2:
+            raise KeyboardInterrupt
+        return Decision("join", "primary component with mysqld-0")
+
+    monkeypatch.setattr(member, "wait_for_turn", waits)
+
+    def arguments(_decision: Decision) -> list[str]:
+        return []
+
+    def starts(_words: list[str]) -> GivenUp:
+        return GivenUp(member)
+
+    def ignores(*_words: object) -> None: ...
+
+    monkeypatch.setattr(member, "arguments", arguments)
+    monkeypatch.setattr("openstack.scripts.galera.member.subprocess.Popen", starts)
+    monkeypatch.setattr("openstack.scripts.galera.member.signal.signal", ignores)
+    with pytest.raises(KeyboardInterrupt):
+        member.run()
+    assert heard == [503, 503]
 
 
 # --- ready and alive ---

@@ -1,0 +1,1 @@
+"""Histories of what clients asked and were answered, and checkers that find what such a history must not contain."""
