@@ -348,6 +348,10 @@ class Facts:
             self._eligible[workload] = scheduling.eligible(workload, self._alike, self._volumes.terms(workload))
         return self._eligible[workload]
 
+    def why_not_eligible(self, workload: Workload) -> str:
+        """Returns which condition of a workload leaves none of the stack's nodes eligible, for messages."""
+        return scheduling.why_none(workload, self.nodes, self._volumes.terms(workload))
+
     @cached_property
     def _alike(self) -> tuple[tuple[NodeFacts, ...], ...]:
         return scheduling.alike(self.nodes)

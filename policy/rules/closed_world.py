@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -55,7 +56,31 @@ def _problem(resource: Resource) -> RuleProblem:
         )
     if resource.type in RENDERING:
         return RuleProblem("no object of it is rendered in this preview", "objects that are resources of the stack")
-    return RuleProblem("no rule reads resources of this type", "a type that the policy pack evaluates, or a waiver")
+    return RuleProblem("no rule reads resources of this type", _instead(resource.type))
+
+
+_INSTEAD = (
+    (
+        re.compile(r"kubernetes:monitoring\.coreos\.com/.*:(Prometheus|Alertmanager|ThanosRuler)"),
+        "a StatefulSet of the program",
+    ),
+    (re.compile(r"kubernetes:.*:\w+Patch"), "the change in the resource of the object itself"),
+    (
+        re.compile(r"kubernetes:admissionregistration\.k8s\.io/.*"),
+        "a policy that fails open (failurePolicy: Ignore) and leaves out the control plane's namespaces, and a waiver "
+        "that says so",
+    ),
+    (
+        re.compile(r"kubernetes:[^/]+\.[^/]+/.*"),
+        "the workloads that its operator makes, or a cluster of a known operator (operators.py)",
+    ),
+)
+"""What a stack can have in place of resources of unknown types, by their type tokens."""
+
+
+def _instead(type_: str) -> str:
+    found = next((words for form, words in _INSTEAD if form.fullmatch(type_)), "a type that the policy pack evaluates")
+    return f"{found}; if nothing replaces it, a waiver with what the resource cannot touch"
 
 
 @rule(

@@ -18,9 +18,13 @@ from policy.facts.machines.run_later import RunLater, run_later
 from policy.facts.stack import Facts
 from policy.findings import Severity
 from policy.rule import RuleProblem, RuleSource, rule
+from policy.shell import effects_cluster, effects_data
 from policy.shell.syntax import Unreadable
 from policy.wording import join_names
 
+_ENDS = (effects_cluster.DELETES_WORKLOAD, effects_cluster.DELETES, effects_cluster.SPLITS, effects_data.ERASES)
+"""Effects that may take all members or their data, for which a check of the members that stand is no cure."""
+_NO_SUCH = "a change of the resource in the stack, one member at a time; a check before it does not bring data back"
 NO_COMMAND = "no command or machine of the stack stops, restarts, drains or upgrades a quorum member or its node"
 
 
@@ -60,7 +64,9 @@ def command_asks_quorum(
     """Requires the quorum check in the same command: the result of a check in an earlier command may be outdated."""
     if not isinstance(subject, MachineFacts):
         if not (isinstance(subject, Command) and subject.asks):
-            yield RuleProblem(f"{subject.disrupts} without a quorum check", "a check that can abort the command")
+            ends = any(each in subject.disrupts for each in _ENDS)
+            cure = _NO_SUCH if ends else "a check that can abort the command"
+            yield RuleProblem(f"{subject.disrupts} without a quorum check", cure)
         return
     unchecked = [name for name in subject.disrupts if not subject.quorum_checks.get(name, "").strip()]
     if unchecked:

@@ -108,7 +108,8 @@ def replicas_fit_nodes(facts: Facts, workload: Workload) -> Iterator[RuleProblem
     else:
         apart = counts(facts).one_each(workload)
         needed = replicas if apart else 1
+        why = "" if nodes else f" ({facts.why_not_eligible(workload)})"
         yield RuleProblem(
-            f"{pluralize(nodes, 'eligible node')} for {pluralize(replicas, 'replica')}",
+            f"{pluralize(nodes, 'eligible node')}{why} for {pluralize(replicas, 'replica')}",
             f"at least {needed}" + (", one per replica" if apart and workload.replicas else ""),
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -12,7 +13,7 @@ from policy.shell.calls import Call, Write
 from policy.shell.checks import ETCDCTL_VALUED, KUBECTL_VALUED, is_past_budgets
 from policy.shell.member_traces import is_disk, is_kubernetes, is_state
 from policy.shell.script import Script
-from policy.shell.syntax import Unreadable
+from policy.shell.syntax import Unreadable, is_known
 
 _READERS = {
     **effects_machine.READERS,
@@ -20,6 +21,7 @@ _READERS = {
     **effects_data.READERS,
     **effects_network.READERS,
 }
+_VERB = re.compile(r"[a-z]+(-[a-z]+)*")
 _SYSRQ = "/proc/sysrq-trigger"
 
 
@@ -33,6 +35,13 @@ class Effect:
     """Whether a quorum check has succeeded before the action on every path, or Kubernetes enforces budgets for it."""
     machines: frozenset[str]
     """The affected machines, as the script names them."""
+    by: str = ""
+    """The program and its verb, such as `kubectl delete`, or the file that is written; never an option or a value."""
+
+    @property
+    def words(self) -> str:
+        """The action with what does it, for messages."""
+        return f"{self.does} ({self.by})" if self.by else self.does
 
 
 def effects(script: Script) -> list[Effect]:
@@ -48,7 +57,7 @@ def effects(script: Script) -> list[Effect]:
             script.unread.append(str(reason))
             continue
         if does:
-            found.append(Effect(does, call.checked or _evicts(call), _machines(call)))
+            found.append(Effect(does, call.checked or _evicts(call), _machines(call), _name(call)))
     found += _written(script.writes)
     return found
 
@@ -79,14 +88,20 @@ def _absolute(call: Call) -> list[str]:
     ]
 
 
+def _name(call: Call) -> str:
+    """Returns the program and the verb after it, which is a word of small letters: values may be secrets."""
+    verb = next((word for word in call.words[1:2] if is_known(word) and _VERB.fullmatch(word)), "")
+    return f"{call.program} {verb}".rstrip()
+
+
 def _written(writes: list[Write]) -> Iterator[Effect]:
     for write in writes:
         if write.path == _SYSRQ:
-            yield Effect(effects_machine.HALTS, write.checked, frozenset({write.host}))
+            yield Effect(effects_machine.HALTS, write.checked, frozenset({write.host}), write.path)
         elif is_disk(write.path):
-            yield Effect(effects_data.ERASES, write.checked, frozenset({write.host}))
+            yield Effect(effects_data.ERASES, write.checked, frozenset({write.host}), write.path)
         elif is_state(write.path):
-            yield Effect(effects_cluster.DELETES, write.checked, frozenset({write.host}))
+            yield Effect(effects_cluster.DELETES, write.checked, frozenset({write.host}), write.path)
 
 
 def _evicts(call: Call) -> bool:

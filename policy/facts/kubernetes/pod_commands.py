@@ -12,6 +12,7 @@ from functools import cached_property
 
 from policy.facts.kubernetes.configuration import command_line
 from policy.facts.kubernetes.workload import Workload
+from policy.properties import Properties
 from policy.resource import Resource
 from policy.shell.effects import Effect, effects
 from policy.shell.effects_machine import STOPS
@@ -40,22 +41,35 @@ class PodCommands:
 
         In long-running pods, stopping a service is no such effect, because the service may be the pod's own program.
         """
-        found = (effect for words in self._commands() for effect in _effects(words))
-        return tuple(effect for effect in found if effect.does != STOPS or not self.workload.is_long_running)
+        return tuple(effect for _, effect in self._effects)
 
     @property
     def disrupts(self) -> str:
         """Description of the first effect that no quorum check precedes, for messages; "" if there is none."""
-        return next((effect.does for effect in self.effects if not effect.checked), "")
+        found = ((name, effect) for name, effect in self._effects if not effect.checked)
+        return next((f"container {name} {effect.words}" for name, effect in found), "")
 
-    def _commands(self) -> Iterator[tuple[str, ...]]:
-        """Yields the commands that run to completion, except preStop hooks, which may stop their own pod's programs."""
+    @cached_property
+    def _effects(self) -> tuple[tuple[str, Effect], ...]:
+        """Each effect with the name of its container."""
+        found = ((name, effect) for name, words in self._commands() for effect in _effects(words))
+        return tuple(pair for pair in found if pair[1].does != STOPS or not self.workload.is_long_running)
+
+    def _commands(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Yields the commands that run to completion, each with its container's name.
+
+        Without preStop hooks, which may stop their own pod's programs.
+        """
         pod = self.workload.pod
-        yield from (command_line(each) for each in pod.at("initContainers").items())
+        yield from ((_name(each), command_line(each)) for each in pod.at("initContainers").items())
         for each in pod.at("containers").items():
-            yield each.at("lifecycle", "postStart", "exec", "command").words()
+            yield _name(each), each.at("lifecycle", "postStart", "exec", "command").words()
             if not self.workload.is_long_running:
-                yield command_line(each)
+                yield _name(each), command_line(each)
+
+
+def _name(container: Properties) -> str:
+    return container.at("name").text()
 
 
 def _effects(words: Sequence[str]) -> list[Effect]:

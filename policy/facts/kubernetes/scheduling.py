@@ -53,6 +53,29 @@ def eligible(
     return tuple(chain.from_iterable(_admitting(admits, group, asked) for group in groups))
 
 
+def why_none(workload: Workload, nodes: Sequence[NodeFacts], volumes: VolumeTerms = ()) -> str:
+    """Returns which of the pod's conditions leaves no node, for messages: the first after which none is left.
+
+    Each condition is named with the number of nodes that meet those before it. `volumes`: as for `eligible`.
+    """
+    left = list(nodes)
+    conditions: tuple[tuple[str, Callable[[NodeFacts], bool]], ...] = (
+        ("its node selector and affinity match none", lambda node: attracts(workload, node)),
+        ("it tolerates the taints of none", lambda node: tolerates(workload, node.barriers)),
+        (
+            "none has the labels of its topology spread",
+            lambda node: all(spread.topology in node.labels for spread in workload.spreads),
+        ),
+        ("its volumes are on none", lambda node: all(_any_selects(claim, node) for claim in volumes)),
+    )
+    for words, met in conditions:
+        kept = [node for node in left if met(node)]
+        if not kept:
+            return f"of {len(left)} node{'s' * (len(left) != 1)} {words}"
+        left = kept
+    return ""
+
+
 def _admitting(
     admits: Callable[[NodeFacts], bool], group: Sequence[NodeFacts], asked: VolumeTerms
 ) -> Iterable[NodeFacts]:

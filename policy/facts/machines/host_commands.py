@@ -138,8 +138,8 @@ class Command:
     @property
     def disrupts(self) -> str:
         """Description of the first effect that no quorum check precedes, or else of the first effect; "" if none."""
-        unchecked = [effect.does for effect in self.effects if not effect.checked]
-        return next(iter([*unchecked, *(effect.does for effect in self.effects)]), "")
+        unchecked = [effect.words for effect in self.effects if not effect.checked]
+        return next(iter([*unchecked, *(effect.words for effect in self.effects)]), "")
 
     @property
     def asks(self) -> bool:

@@ -9,7 +9,7 @@ import contract
 from policy.facts.components import EtcdFacts
 from policy.facts.machines.etcd_files import EtcdConfiguration, etcd_configuration
 from policy.facts.machines.host_commands import Hosts
-from policy.facts.machines.libvirt import LibvirtDomain
+from policy.facts.machines.libvirt import CLOUD_INIT, LibvirtDomain
 from policy.resource import Resource
 from policy.shell.syntax import is_known
 
@@ -20,6 +20,17 @@ class _PlacedMember:
     configuration: EtcdConfiguration
     resource: Resource
     """The command or copy that places the member's configuration."""
+
+    @property
+    def is_named(self) -> bool:
+        """Whether the member's name is known: a cloud-init disk is no machine, and its name is no member's name."""
+        return bool(self.configuration.name) or self.resource.type != CLOUD_INIT or not self.configuration.members
+
+    @property
+    def address(self) -> str:
+        """The address in the member list of a member that cloud-init configures; otherwise the host's own address."""
+        own = self.configuration.members.get(self.node, self.host)
+        return own if self.resource.type == CLOUD_INIT else self.host
 
     @property
     def node(self) -> str:
@@ -33,7 +44,7 @@ class _PlacedMember:
 
 def placed_configurations(hosts: Hosts) -> Mapping[str, EtcdConfiguration]:
     """Returns the etcd configurations that the stack places on machines, by the member's name."""
-    return {each.node: each.configuration for each in _placed(hosts)}
+    return {each.node: each.configuration for each in _placed(hosts) if each.is_named}
 
 
 def placed_etcds(
@@ -76,7 +87,7 @@ def _cluster(placed: list[_PlacedMember], carriers: Mapping[str, str]) -> EtcdFa
     Its URN is that of a command or copy that places a member's configuration.
     """
     addresses = {name: host for each in placed for name, host in each.configuration.members.items()}
-    addresses |= {each.node: each.host for each in placed}
+    addresses |= {each.node: each.address for each in placed if each.is_named}
     members = [
         {"node": name, "server": carriers.get(name) or name, "address": address}
         for name, address in sorted(addresses.items())

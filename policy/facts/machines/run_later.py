@@ -60,7 +60,7 @@ class RunLater:
     @property
     def disrupts(self) -> str:
         """Description of the file's first effect that no quorum check precedes, for messages; "" if there is none."""
-        return next((effect.does for effect in self.effects if not effect.checked), "")
+        return next((effect.words for effect in self.effects if not effect.checked), "")
 
 
 def run_later(hosts: Hosts) -> Iterator[RunLater]:

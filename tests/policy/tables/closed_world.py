@@ -67,7 +67,8 @@ CASES = (
         of_type("aws:s3/bucket:Bucket", "two"),
         workload("app"),
         fails="one two",
-        message="no rule reads resources of this type; expected a type that the policy pack evaluates, or a waiver",
+        message="no rule reads resources of this type; "
+        "expected a type that the policy pack evaluates; if nothing replaces it, a waiver",
     ),
     *(
         case(

@@ -64,7 +64,8 @@ CASES = (
         "it does not",
         ssh("m1", RESTART),
         fails="m1",
-        message="stops or restarts a service without a quorum check; expected a check that can abort the command",
+        message="stops or restarts a service (systemctl restart) without a quorum check; "
+        "expected a check that can abort the command",
     ),
     case(asks, "in what it does at the end", ssh("m1", "true", delete="reboot"), fails="m1"),
     case(
@@ -89,7 +90,9 @@ CASES = (
         nightly("saves", ["etcdctl", "snapshot", "save", "/backup/etcd.db"]),
         nightly("by-image", []),
         fails="wipe",
-        message="CronJob wipe: deletes pods, workloads or their volumes without a quorum check",
+        message="CronJob wipe: container main deletes pods, workloads or "
+        "their volumes (kubectl delete) without a quorum check; "
+        "expected a change of the resource in the stack",
     ),
     case(
         asks,
@@ -99,7 +102,7 @@ CASES = (
         copied("asking", f"0 3 * * * root {ASKED}\n", "m1", "/etc/cron.d/asking"),
         copied("saving", "0 3 * * * root etcdctl snapshot save /b.db\n", "m1", "/etc/cron.d/saving"),
         fails="system own",
-        message="/etc/cron.d/nightly of system: restarts or stops the machine without a quorum check",
+        message="/etc/cron.d/nightly of system: restarts or stops the machine (reboot) without a quorum check",
     ),
     case(asks, "a file that nothing runs by itself", copied("text", "reboot\n", "m1", "/etc/motd")),
     case(asks, "a job that asks", nightly("roll", ["sh", "-ec", ASKED])),
@@ -110,7 +113,8 @@ CASES = (
         "a drain past the budgets",
         local("d", "kubectl drain master1 --disable-eviction"),
         fails="d",
-        message="drains or deletes a node without a quorum check; expected a check that can abort the command",
+        message="drains or deletes a node (kubectl drain) without a quorum check; "
+        "expected a check that can abort the command",
     ),
     case(asks, "a virtual machine", local("d", "virsh -c qemu+ssh://h/system destroy master1"), fails="d"),
     case(asks, "a member taken away", local("d", "etcdctl member remove 8e9e05c52164694d"), fails="d"),
@@ -145,7 +149,8 @@ CASES = (
         copied("script", f"#!/bin/sh\n{RESTART}\n", "m1"),
         ssh("m1", "sh /opt/roll.sh"),
         fails="m1",
-        message="stops or restarts a service without a quorum check; expected a check that can abort the command",
+        message="stops or restarts a service (systemctl restart) without a quorum check; "
+        "expected a check that can abort the command",
     ),
     case(
         asks,
@@ -212,7 +217,7 @@ CASES = (
         "a loop over machines",
         local("all", f"for host in m1 m2 m3; do ssh $host {RESTART}; done"),
         fails="all",
-        message="stops or restarts a service on several machines; expected one machine per command",
+        message="stops or restarts a service (systemctl restart) on several machines; expected one machine per command",
     ),
     case(
         one,

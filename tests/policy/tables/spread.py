@@ -184,7 +184,7 @@ CASES = (
         NODES,
         quorum(pools=["messaging"]),
         fails="rabbitmq",
-        message="0 eligible nodes for 3 replicas; expected at least 3, one per replica",
+        message="0 eligible nodes (of 3 nodes its node selector and affinity match none) for 3 replicas",
     ),
     case(
         fit,
