@@ -87,6 +87,9 @@ MEMBERS_UNAVAILABLE = Default(
     "1",
     "https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/#maximum-unavailable-pods",
 )
+_PROBES = "https://kubernetes.io/docs/tasks/configure-pod-container/configure-liveness-readiness-startup-probes/"
+PROBE_PERIOD = Default(*_KUBERNETES, "periodSeconds", "10", f"{_PROBES}#configure-probes")
+PROBE_FAILURES = Default(*_KUBERNETES, "failureThreshold", "3", f"{_PROBES}#configure-probes")
 AUTOSCALER_LEAST = Default(
     *_KUBERNETES,
     "minReplicas",

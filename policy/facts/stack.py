@@ -345,7 +345,7 @@ class Facts:
         if not self.nodes:
             raise NoNodes
         if workload not in self._eligible:
-            self._eligible[workload] = scheduling.eligible(workload, self._alike, self._volumes.terms(workload))
+            self._eligible[workload] = scheduling.eligible(workload, self._alike, self.volumes.terms(workload))
         return self._eligible[workload]
 
     def why_not_eligible(self, workload: Workload) -> str:
@@ -357,7 +357,8 @@ class Facts:
         return scheduling.alike(self.nodes)
 
     @cached_property
-    def _volumes(self) -> Volumes:
+    def volumes(self) -> Volumes:
+        """The stack's PersistentVolumes and claims."""
         return Volumes(self.resources)
 
     def anti_affine_keys(self, one: Workload, other: Workload) -> tuple[str, ...]:

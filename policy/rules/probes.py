@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from policy.facts.cluster_checks import IN_COMMANDS, PATHS_OF_ETCD, ClusterCheck
 from policy.facts.kubernetes.configuration import read_by
 from policy.facts.pods import Pods, are_members, pods
+from policy.facts.product_defaults import PROBE_FAILURES, PROBE_PERIOD
 from policy.facts.programs import QuorumKind, kind_of
 from policy.facts.stack import Facts
 from policy.findings import Severity
@@ -15,6 +16,10 @@ from policy.properties import Properties
 from policy.rule import RuleProblem, RuleSource, rule
 from policy.shell.script import Script
 
+LEAST_FAILURES, LEAST_PATIENCE = 3, 15
+"""Failed checks, and seconds in all, after which kubelet may restart a member. Kubernetes' default is 3 and 30 s; 15 s
+are a project figure: elections of etcd, Galera and RabbitMQ take less with their default timeouts."""
+_DATABASES = (QuorumKind.GALERA, QuorumKind.POSTGRES)
 _RESTARTING = ("livenessProbe", "startupProbe")
 """Probes whose failure makes kubelet restart the container."""
 
@@ -79,7 +84,8 @@ def _texts(facts: Facts, each: Pods, probe: Properties) -> Iterator[str]:
     title="Readiness probes of quorum members can fail",
     severity=Severity.HIGH,
     rationale="A rolling update and an eviction wait until the previous member is ready. If the probe always succeeds, "
-    "the next member stops before the previous one has joined again.",
+    "the next member stops before the previous one has joined again. A database accepts connections long before it has "
+    "joined the others.",
     sources=(RuleSource("project", "Quorums", 19),),
     remediation="Ask the member whether it serves: wsrep_ready, `rabbitmq-diagnostics check_running`, GET /readyz of "
     "etcd.",
@@ -91,8 +97,50 @@ def _texts(facts: Facts, each: Pods, probe: Properties) -> Iterator[str]:
 def readiness_can_fail(_facts: Facts, each: Pods) -> Iterator[RuleProblem]:
     """Reports probes whose command cannot fail, such as `true`, `exit 0` or `… || true`. The command is not run."""
     for container in each.lasting_containers():
-        words = container.at("readinessProbe", "exec", "command").words()
+        probe, title = container.at("readinessProbe"), f"readinessProbe of container {container.at('name').text()}"
+        words = probe.at("exec", "command").words()
         if words and Script().run(shlex.join(words)).failed is None:
+            yield RuleProblem(f"{title} always succeeds", "a check of the member")
+        if probe.at("tcpSocket").given() and _is_database(container):
             yield RuleProblem(
-                f"readinessProbe of container {container.at('name').text()} always succeeds", "a check of the member"
+                f"{title} only opens a connection, which a database accepts before it has joined the others",
+                "a command that asks whether it serves, such as one that reads wsrep_ready",
+            )
+
+
+def _is_database(container: Properties) -> bool:
+    return kind_of([container.at("image").text()], several=True, stable=True) in _DATABASES
+
+
+def _restarts_soon(container: Properties) -> int | None:
+    """Returns after how many seconds of failing checks kubelet restarts the container; None if that is late enough."""
+    probe = container.at("livenessProbe")
+    failures = probe.at("failureThreshold").number(int(PROBE_FAILURES.value))
+    seconds = failures * probe.at("periodSeconds").number(int(PROBE_PERIOD.value))
+    return seconds if failures < LEAST_FAILURES or seconds < LEAST_PATIENCE else None
+
+
+@rule(
+    id="liveness-is-patient",
+    title="Liveness probes of quorum members do not restart them at the first delay",
+    severity=Severity.HIGH,
+    rationale="A member that waits for its disk or for an election answers late. If kubelet restarts it after a failed "
+    "check or two, a short load stops one member after another, and each restart adds load to the others.",
+    sources=(RuleSource("project", "Quorums", 21),),
+    remediation="Set failureThreshold to 3 or more, and periodSeconds so that all of them take 15 seconds or longer. "
+    "The defaults are 3 failures, 10 seconds apart.",
+    subjects=pods,
+    applies=_probed("livenessProbe"),
+    not_applicable_reason="no container of a quorum's member has a liveness probe",
+    parameters={"failures": LEAST_FAILURES, "seconds": LEAST_PATIENCE},
+    since="0.7.0",
+)
+def liveness_is_patient(_facts: Facts, each: Pods) -> Iterator[RuleProblem]:
+    """Multiplies period and failures, with Kubernetes' defaults for those that are not set."""
+    for container in each.lasting_containers():
+        if container.at("livenessProbe").given() and (seconds := _restarts_soon(container)) is not None:
+            yield RuleProblem(
+                f"livenessProbe of container {container.at('name').text()} restarts it after {seconds} seconds of "
+                "failing checks",
+                f"at least {LEAST_FAILURES} failures and {LEAST_PATIENCE} seconds",
             )

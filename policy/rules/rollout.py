@@ -137,6 +137,35 @@ def rollout_reaches_all(_facts: Facts, workload: Workload) -> Iterator[RuleProbl
         yield RuleProblem(f"partition {partition} keeps pods below that ordinal on the old revision", "no partition")
 
 
+SKIP_AWAIT = "pulumi.com/skipAwait"
+
+
+@rule(
+    id="members-rollout-is-awaited",
+    title="An update waits for the members of a quorum before it goes on",
+    severity=Severity.HIGH,
+    rationale="Quorums are rolled one after the other because Pulumi waits until all pods of the first are ready. With "
+    "the annotation skipAwait it does not, and rolls the next quorum, or a client, while members are down.",
+    sources=(RuleSource("004", "5.5.10", 15), RuleSource("project", "Updates", 8)),
+    remediation="Remove the annotation pulumi.com/skipAwait. If the rollout takes longer than Pulumi waits, set "
+    "pulumi.com/timeoutSeconds.",
+    subjects=lambda facts: facts.workloads,
+    applies=lambda facts, workload: _is_deployed(facts) and is_member(facts, workload),
+    not_applicable_reason="no workload is a member of a quorum, or the stack only writes files",
+    since="0.7.0",
+)
+def members_rollout_is_awaited(_facts: Facts, workload: Workload) -> Iterator[RuleProblem]:
+    """Reads the annotation of Pulumi's Kubernetes provider. A rendered stack awaits nothing: its operator does."""
+    annotations = workload.resource.props.at("metadata", "annotations").texts()
+    if annotations.get(SKIP_AWAIT, "").lower() == "true":
+        yield RuleProblem(f"annotation {SKIP_AWAIT} is true", "none")
+
+
+def _is_deployed(facts: Facts) -> bool:
+    """Whether an update changes a running cluster: always, unless a Cloud of Quorate says that files are written."""
+    return not facts.clouds or any(cloud.is_live for cloud in facts.clouds)
+
+
 def _pods(quantity: int | str | None, default: Default, replicas: int, *, up: bool) -> int:
     if quantity is None and default.value.isdecimal():
         return int(default.value)

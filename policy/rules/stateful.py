@@ -73,14 +73,15 @@ def _finds_others(facts: Facts, workload: Workload) -> bool:
     title="Quorum members have stable names that other members can resolve",
     severity=Severity.HIGH,
     rationale="Members address each other by name. Pods of a Deployment get a new name at each start, and names of "
-    "a StatefulSet without its headless Service cannot be resolved.",
+    "a StatefulSet without its headless Service cannot be resolved. After a failure of all members none is ready, and "
+    "names of pods that are not ready are resolved only if the Service publishes them.",
     sources=(
         RuleSource("004", "5.3.12", 41),
         RuleSource("004", "5.4.12", 41),
         RuleSource("project", "Quorums", 7),
     ),
     remediation="Use a StatefulSet whose spec.serviceName is a headless Service (clusterIP: None) that selects its "
-    "pods.",
+    "pods and has publishNotReadyAddresses: true.",
     subjects=lambda facts: facts.workloads,
     applies=_finds_others,
     not_applicable_reason="the stack has no quorum of several members",
@@ -96,3 +97,10 @@ def members_find_each_other(facts: Facts, workload: Workload) -> Iterator[RulePr
     if not any(each.name == name for each in headless):
         there = f"serviceName {name} is not a headless Service that selects its pods" if name else "no serviceName"
         yield RuleProblem(there, "a headless Service that selects its pods")
+    for each in headless:
+        if each.name == name and not each.publishes_starting_pods:
+            yield RuleProblem(
+                f"{each.title} publishes no addresses of pods that are not ready, and after a failure of all members "
+                "none is",
+                "publishNotReadyAddresses: true in its spec",
+            )

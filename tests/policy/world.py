@@ -320,7 +320,7 @@ def service(name: str, selects: object = None, namespace: str = "openstack", **s
 def names(name: str, selects: object = None, namespace: str = "openstack") -> Given:
     """The headless Service that gives the pods of a StatefulSet their names."""
     given = service(f"{name}-members", {"app.kubernetes.io/name": name} if selects is None else selects, namespace)
-    return given.but(spec__clusterIP="None")
+    return given.but(spec__clusterIP="None", spec__publishNotReadyAddresses=True)
 
 
 def closed(namespace: str = "openstack") -> Given:

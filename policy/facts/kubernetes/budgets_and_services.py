@@ -100,6 +100,11 @@ class Service:
         """Whether the Service is headless, so that DNS resolves each of its pods by name."""
         return self._spec.at("clusterIP").text() == "None"
 
+    @property
+    def publishes_starting_pods(self) -> bool:
+        """Whether DNS resolves pods that are not ready."""
+        return self._spec.at("publishNotReadyAddresses").flag()
+
     def selects(self, workload: Workload) -> bool:
         """Whether the Service selects the workload's pods. A Service without a selector selects no pods."""
         selector = label_map(self._spec.at("selector"))

@@ -123,7 +123,7 @@ def _operated(resource: Resource, read: Callable[[str, object], _Members]) -> Op
     return Operated(
         resource,
         Workload(made(spec=spec), "StatefulSet", title=title, program=members.program),
-        Service(made(spec={"clusterIP": "None", "selector": members.labels})),
+        Service(made(spec={"clusterIP": "None", "publishNotReadyAddresses": True, "selector": members.labels})),
         Budget(made(spec=budget)) if budget is not None else None,
         ConfigMap(made(metadata={**metadata, "name": settings}, data=members.files)),
     )

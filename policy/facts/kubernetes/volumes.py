@@ -28,6 +28,12 @@ class Volume:
     """The claim that the volume is reserved for (claimRef), as namespace/name; "" if any claim may bind to it."""
     terms: tuple[NodeTerm, ...] | None
     """Terms of the volume's node affinity, one of which a node must meet; None if every node can mount the volume."""
+    resource: Resource
+
+    @property
+    def spec(self) -> Properties:
+        """The volume's field `spec`."""
+        return self.resource.props.at("spec")
 
 
 @dataclass(frozen=True)
@@ -71,6 +77,15 @@ class Volumes:
                 found.append(tuple(dict.fromkeys(term for volume in own for term in volume.terms or ())))
         return tuple(found)
 
+    def bound(self, workload: Workload) -> tuple[Volume, ...]:
+        """Returns the volumes that the workload's claims can bind to."""
+        claims = list(self._claims_of(workload))
+        return tuple(volume for volume in self._volumes if any(claim.binds(volume) for claim in claims))
+
+    def storage_classes(self, workload: Workload) -> frozenset[str]:
+        """Returns the names of the storage classes that the workload's claims name."""
+        return frozenset(claim.spec.at("storageClassName").text() for claim in self._claims_of(workload)) - {""}
+
     def _claims_of(self, workload: Workload) -> Iterator[ClaimFacts]:
         wanted = {re.escape(name) for name in workload.claim_names}
         yield from (each for each in self._claims if each.namespace == workload.namespace and each.name in wanted)
@@ -89,6 +104,7 @@ def _volume(resource: Resource) -> Volume:
         resource.props.at("metadata", "labels").texts(),
         f"{claimed.at('namespace').text()}/{claimed.at('name').text()}" if claimed.given() else "",
         node_terms(affinity) if affinity.given() else None,
+        resource,
     )
 
 

@@ -37,6 +37,11 @@ class LibvirtDomain:
         """The domain's type; the provider's default is kvm."""
         return self.resource.props.at("type").text("kvm")
 
+    @property
+    def transformation(self) -> str:
+        """The XSLT that changes the domain's definition before libvirt reads it; "" without one."""
+        return self.resource.props.at("xml", "xslt").text()
+
 
 def domains(resources: Iterable[Resource]) -> tuple[LibvirtDomain, ...]:
     """Every libvirt domain among these resources."""

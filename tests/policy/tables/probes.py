@@ -1,9 +1,9 @@
-from policy.rules.probes import liveness_asks_the_member, readiness_can_fail
+from policy.rules.probes import liveness_asks_the_member, liveness_is_patient, readiness_can_fail
 from tests.policy.cases import case
 from tests.policy.tables.members import members, static_etcd
 from tests.policy.world import UNKNOWN, Given, config_map, quorum, reading, workload
 
-alive, ready = liveness_asks_the_member, readiness_can_fail
+alive, ready, patient = liveness_asks_the_member, readiness_can_fail, liveness_is_patient
 
 
 def asking(*command: object, image: str = "mariadb:11.4") -> Given:
@@ -20,6 +20,11 @@ def getting(path: object, image: str = "etcd:3.6") -> Given:
 
 def ask_ready(*command: object) -> Given:
     return members({"readinessProbe": {"exec": {"command": list(command)}}})
+
+
+def checked(**limits: object) -> Given:
+    """A member whose liveness is checked in these intervals."""
+    return members({"livenessProbe": {"tcpSocket": {"port": 3306}, **limits}})
 
 
 CASES = (
@@ -86,7 +91,19 @@ CASES = (
         message="startupProbe of container c0 runs `rabbitmqctl cluster_status`",
     ),
     case(ready, "it asks", ask_ready("mariadb", "-e", "SELECT 1"), passes="db"),
-    case(ready, "a connection", members({"readinessProbe": {"tcpSocket": {"port": 3306}}}), passes="db"),
+    case(
+        ready,
+        "a connection to a database",
+        members({"readinessProbe": {"tcpSocket": {"port": 3306}}}, image="mariadb:11.4"),
+        fails="db",
+        message="readinessProbe of container c0 only opens a connection, which a database accepts before it has joined",
+    ),
+    case(
+        ready,
+        "a connection to a broker",
+        members({"readinessProbe": {"tcpSocket": {"port": 5672}}}, image="rabbitmq:4"),
+        passes="db",
+    ),
     case(
         ready,
         "true",
@@ -98,4 +115,18 @@ CASES = (
     case(ready, "an exit", ask_ready("/bin/sh", "-c", "exit 0"), fails="db"),
     case(ready, "no probe, or no quorum", members({}), workload("keystone")),
     case(ready, "an unknown command", ask_ready(UNKNOWN), undecided="db"),
+    case(patient, "the defaults", checked(), passes="db"),
+    case(patient, "five failures in 15 s", checked(failureThreshold=5, periodSeconds=3), passes="db"),
+    case(
+        patient,
+        "a failure in a second",
+        checked(failureThreshold=1, periodSeconds=1),
+        fails="db",
+        message="livenessProbe of container c0 restarts it after 1 seconds of failing checks; expected at least 3 "
+        "failures and 15 seconds",
+    ),
+    case(patient, "two failures, though a minute apart", checked(failureThreshold=2, periodSeconds=60), fails="db"),
+    case(patient, "three failures in 3 s", checked(periodSeconds=1), fails="db"),
+    case(patient, "no liveness probe, or no quorum", members({}), workload("keystone")),
+    case(patient, "an unknown period", checked(periodSeconds=UNKNOWN), undecided="db"),
 )

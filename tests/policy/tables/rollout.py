@@ -1,8 +1,18 @@
-from policy.rules.rollout import rollout_can_finish, rollout_keeps_service, rollout_reaches_all
+from policy.rules.rollout import (
+    members_rollout_is_awaited,
+    rollout_can_finish,
+    rollout_keeps_service,
+    rollout_reaches_all,
+)
 from tests.policy.cases import case
 from tests.policy.world import UNKNOWN, Given, cloud, daemons, machine_pool, machines, quorum, workload
 
-rule, keeps, reaches = rollout_can_finish, rollout_keeps_service, rollout_reaches_all
+rule, keeps, reaches, awaited = (
+    rollout_can_finish,
+    rollout_keeps_service,
+    rollout_reaches_all,
+    members_rollout_is_awaited,
+)
 
 THREE = machines("keystone")
 FOUR = machines("keystone", 4)
@@ -143,4 +153,21 @@ CASES = (
     ),
     case(reaches, "no row and no quorum", cloud(), workload("website").but(spec__paused=True)),
     case(reaches, "unknown partition", cloud(), quorum().but(spec__updateStrategy=UNKNOWN), undecided="rabbitmq"),
+    case(awaited, "awaited", quorum(), workload("keystone"), passes="rabbitmq"),
+    case(
+        awaited,
+        "not awaited, on a running cluster",
+        cloud(target="live"),
+        quorum().but(metadata__annotations={"pulumi.com/skipAwait": "true"}),
+        fails="rabbitmq",
+        message="annotation pulumi.com/skipAwait is true; expected none",
+    ),
+    case(awaited, "not a member", workload("keystone").but(metadata__annotations={"pulumi.com/skipAwait": "true"})),
+    case(awaited, "files only", cloud(target="render"), quorum()),
+    case(
+        awaited,
+        "an unknown annotation",
+        quorum().but(metadata__annotations={"pulumi.com/skipAwait": UNKNOWN}),
+        undecided="rabbitmq",
+    ),
 )

@@ -110,5 +110,21 @@ CASES = (
         daemons("etcd", "etcd", row="ceph-mon"),
         workload("keystone"),
     ),
+    case(
+        find,
+        "names of members that are not ready are not resolved",
+        quorum(),
+        names("rabbitmq").but(spec__publishNotReadyAddresses=None),
+        fails="rabbitmq",
+        message="Service rabbitmq-members-service publishes no addresses of pods that are not ready, and after a "
+        "failure of all members none is; expected publishNotReadyAddresses: true in its spec",
+    ),
+    case(
+        find,
+        "it is not known whether they are",
+        quorum(),
+        names("rabbitmq").but(spec__publishNotReadyAddresses=UNKNOWN),
+        undecided="rabbitmq",
+    ),
     case(find, "unknown selector", quorum(), names("rabbitmq", UNKNOWN), undecided="rabbitmq"),
 )
