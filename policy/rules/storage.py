@@ -69,7 +69,6 @@ def _mounting(machine: MachineFacts) -> list[str]:
     subjects=lambda facts: facts.machines,
     applies=lambda _facts, machine: bool(_mounting(machine)),
     not_applicable_reason="the stack writes no mounts to machines",
-    reads_machine_files=True,
     since="0.7.0",
 )
 def mounts_keep_barriers(_facts: Facts, machine: MachineFacts) -> Iterator[RuleProblem]:

@@ -38,7 +38,6 @@ CASES = [
             "host-access-where-needed": {"debug"},
             "no-clear-secrets": {"settings"},
             "resource-is-known": {"kafka", "patch"},
-            "rendered-images-pinned": {"cloud"},
         },
         adds=(
             given("networking.k8s.io/v1:NetworkPolicy", "closed", CLOSED),

@@ -25,10 +25,6 @@ def _read_only(props: Props) -> None:
     props["spec"]["mountOptions"] = ["ro"]
 
 
-def _goes_with_its_claims(props: Props) -> None:
-    props["reclaimPolicy"] = "Delete"
-
-
 def _probing(kind: str, **probe: object) -> Callable[[Props], None]:
     """Returns a change that replaces a probe of the first container."""
 

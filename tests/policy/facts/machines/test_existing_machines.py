@@ -26,6 +26,7 @@ ABOUT_FILES = {
     "commands-one-machine-at-a-time",
     "control-plane-namespace",
     "domain-gives-what-is-said",
+    "virtual-disks-flush",
     "etcd-is-backed-up",
     "etcd-members-agree",
     "etcd-settings-keep-quorum",
