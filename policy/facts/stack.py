@@ -350,7 +350,7 @@ class Facts:
 
     def why_not_eligible(self, workload: Workload) -> str:
         """Returns which condition of a workload leaves none of the stack's nodes eligible, for messages."""
-        return scheduling.why_none(workload, self.nodes, self._volumes.terms(workload))
+        return scheduling.why_none(workload, self.nodes, self.volumes.terms(workload))
 
     @cached_property
     def _alike(self) -> tuple[tuple[NodeFacts, ...], ...]:
