@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from audit import html, junit, log, markdown, sarif
+from audit import controls, html, junit, log, markdown, sarif
 from audit.grouping import FindingGroup, grouped
 from audit.plan import PlanFile
 from audit.positions import StackFile
@@ -44,7 +44,7 @@ def main(arguments: Sequence[str]) -> int:
 def _views(result: Audit, file: StackFile, plan: Path | None) -> dict[str, str]:
     """Returns the contents of the audit's files, by file name. `plan`: path of plan.json, None if there is none."""
     return {
-        "findings.json": _json(result.to_json()),
+        "findings.json": _json({**result.to_json(), "frameworks": controls.to_json(result)}),
         "audit.html": html.write(result, file, PlanFile.read(plan) if plan else PlanFile()),
         "audit.md": markdown.write(result),
         "audit.sarif": _json(sarif.write(result, file, _pages(os.environ))),

@@ -6,7 +6,6 @@ few dozen groups.
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from audit import losses
+from audit.losses import natural
 from audit.plan import PlanFile
 from audit.result import Audit
 from policy.catalogue import RULES
@@ -113,7 +113,7 @@ class _Drawing:
 
     def majorities(self) -> Iterator[str]:
         """Yields a sentence for each server whose failure costs a quorum its majority."""
-        for server in sorted(self._lost, key=_natural):
+        for server in sorted(self._lost, key=natural):
             for loss in self._lost[server]:
                 placed = self._placement.placed[loss.placed]
                 if placed.quorum and not loss.stands:
@@ -171,7 +171,7 @@ class _Drawing:
         found: dict[str, set[str]] = defaultdict(set)
         for node in self._placement.nodes:
             found[node.rack].add(node.server or node.name)
-        return {rack: sorted(found[rack], key=_natural) for rack in sorted(found, key=_natural)}
+        return {rack: sorted(found[rack], key=natural) for rack in sorted(found, key=natural)}
 
     def _groups(self, names: Sequence[str]) -> list[dict[str, Any]]:
         """Returns the servers of a rack for the map: single servers first, then groups of identical servers."""
@@ -204,8 +204,3 @@ class _Drawing:
 def _pool_order(node: NodePlace) -> tuple[bool, bool, str, str]:
     """Sort key for the nodes of a server: masters first, compute and storage nodes last."""
     return node.pool != "master", node.pool in ("compute", "storage"), node.pool, node.name
-
-
-def _natural(name: str) -> list[tuple[int, str]]:
-    """Sort key for names with numbers: r2 before r10."""
-    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)]

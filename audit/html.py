@@ -18,13 +18,14 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from audit import chart, numbers
+from audit import chart, controls, numbers
 from audit.grouping import FindingGroup, grouped
 from audit.plan import PlanFile
 from audit.positions import StackFile
 from audit.result import Audit
 from policy.catalogue import RULES
 from policy.findings import Finding, Verdict, resource_name
+from policy.frameworks import frameworks, of_rule
 from policy.rule import AnyRule
 from policy.wording import pluralize
 
@@ -80,6 +81,9 @@ def write(audit: Audit, file: StackFile, plan: PlanFile) -> str:
         quorums=chart.QUORUMS,
         numbers=list(numbers.numbers(audit, file, plan)),
         table_rows=numbers.table_rows(plan),
+        controls=list(controls.judged(audit)),
+        frameworks=frameworks(),
+        of_rule=of_rule,
         style=Markup(style),  # noqa: S704 - our own file
         script=Markup(script),  # noqa: S704 - our own file
         style_hash=_hash(style),

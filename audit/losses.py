@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from contract import SERVER
 from policy.facts.placement.placement_map import Placed, PlacementMap
@@ -61,6 +63,39 @@ def of_servers(placement: PlacementMap) -> Losses:
             if server and lost:
                 found[server].append(_loss(numbers[0], members, lost, servers[server], topologies))
     return {server: tuple(each) for server, each in found.items()}
+
+
+def alike(found: Losses) -> Mapping[tuple[Loss, ...], tuple[str, ...]]:
+    """Groups the servers whose failure takes the same, in the order of their names."""
+    groups: dict[tuple[Loss, ...], list[str]] = defaultdict(list)
+    for server in sorted(found, key=natural):
+        groups[found[server]].append(server)
+    return {losses: tuple(servers) for losses, servers in groups.items()}
+
+
+def to_json(placement: PlacementMap) -> list[dict[str, Any]]:
+    """Returns what the failure of each server can take, in the format of findings.json."""
+    return [
+        {"servers": list(servers), "lost": [_to_json(placement.placed[each.placed], each) for each in losses]}
+        for losses, servers in alike(of_servers(placement)).items()
+    ]
+
+
+def _to_json(placed: Placed, loss: Loss) -> dict[str, Any]:
+    return {
+        "name": placed.group or placed.name,
+        "quorum": placed.quorum,
+        "lost": loss.lost,
+        "left": loss.left,
+        "needs": loss.needs,
+        "stands": loss.stands,
+        "elsewhere": loss.elsewhere,
+    }
+
+
+def natural(name: str) -> list[tuple[int, str]]:
+    """Sort key for names with numbers: r2 before r10."""
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)]
 
 
 def _loss(first: int, members: Sequence[Placed], lost: int, nodes: set[int], topologies: Topologies) -> Loss:

@@ -8,10 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
+from audit import controls, losses
 from audit.grouping import FindingGroup, grouped
+from audit.losses import Loss
 from audit.result import Audit
 from policy.catalogue import RULES
+from policy.facts.placement.placement_map import Placed
 from policy.findings import Finding, Verdict, resource_name
+from policy.frameworks import of_rule
 from policy.rule import AnyRule
 from policy.wording import join_names, pluralize
 from text.quoting import COMMENT, bounded, code, in_markdown
@@ -28,7 +32,9 @@ _SIGNS = {
 
 def write(audit: Audit) -> str:
     """Returns the audit as Markdown, cut to the length of a GitHub comment."""
-    text = "\n".join([*_head(audit), *_violations(audit), *_waived(audit), *_rules(audit)])
+    text = "\n".join(
+        [*_head(audit), *_violations(audit), *_waived(audit), *_losses(audit), *_controls(audit), *_rules(audit)]
+    )
     for rule in audit.rules:
         section = "\n".join(_section(audit, rule))
         if len(text) + len(section) > MOST:
@@ -128,15 +134,67 @@ def _entry(audit: Audit, group: FindingGroup) -> Iterator[str]:
         yield f"  - Source: {_cell(finding.source)}"
 
 
+def _losses(audit: Audit) -> Iterator[str]:
+    """Yields a line for each group of servers whose failure takes members of quorums or the last instance."""
+    if audit.placement is None:
+        return
+    yield ""
+    yield "### Loss of each server"
+    yield ""
+    harmless = 0
+    room = MOST // 6
+    for lost, servers in losses.alike(losses.of_servers(audit.placement)).items():
+        placed = audit.placement.placed
+        worst_first = sorted(lost, key=lambda each: (not placed[each.placed].quorum, each.stands))
+        told = [words for each in worst_first if (words := _lost(placed[each.placed], each))]
+        if not told:
+            harmless += len(servers)
+            continue
+        line = f"- {in_markdown(join_names(servers, most=8))}: {in_markdown('; '.join(told))}"
+        room -= len(line)
+        if room < 0:
+            yield "- … more in findings.json"
+            break
+        yield line
+    if harmless:
+        yield f"- {pluralize(harmless, 'other server')}: no member of a quorum and no last instance is lost."
+
+
+def _lost(placed: Placed, loss: Loss) -> str:
+    """Returns what a failure takes of a quorum, or of a service without another instance; "" for other services."""
+    name = placed.group or placed.name
+    if placed.quorum:
+        state = "majority kept" if loss.stands else f"majority lost ({loss.needs} needed)"
+        return f"{name} keeps {loss.left} of {loss.count}, {state}"
+    if loss.stands:
+        return ""
+    return f"{name} down until {'it starts elsewhere' if loss.elsewhere else 'the server is back'}"
+
+
+def _controls(audit: Audit) -> Iterator[str]:
+    yield ""
+    yield "<details><summary>Controls of frameworks</summary>"
+    yield ""
+    yield "| control | requires | verdict | rules | not judged |"
+    yield "| --- | --- | --- | --- | --- |"
+    for each in controls.judged(audit):
+        control = each.control
+        cells = [control.control, control.says, each.words, ", ".join(control.rules) or "none", control.not_judged]
+        yield f"| {' | '.join(map(_cell, cells))} |"
+    yield ""
+    yield "</details>"
+
+
 def _rules(audit: Audit) -> Iterator[str]:
     yield ""
     yield "<details><summary>All rules and their sources</summary>"
     yield ""
-    yield "| rule | verdict | resources | source |"
-    yield "| --- | --- | --- | --- |"
+    yield "| rule | verdict | resources | source | frameworks |"
+    yield "| --- | --- | --- | --- | --- |"
     for rule in audit.rules:
         judged = [finding for finding in audit.of(rule) if finding.verdict is not Verdict.NOT_APPLICABLE]
-        yield f"| {rule.id}: {rule.title} | {_SIGNS[audit.verdict_of(rule)]} | {len(judged)} | {rule.source} |"
+        sign, framework = _SIGNS[audit.verdict_of(rule)], ", ".join(of_rule(rule.id))
+        yield f"| {rule.id}: {rule.title} | {sign} | {len(judged)} | {rule.source} | {framework} |"
     yield ""
     yield "</details>"
 

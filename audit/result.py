@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
+from audit import losses
 from audit.log import Log
 from policy.catalogue import BY_ID, RULES
 from policy.facts.known_types import Coverage, total
@@ -19,7 +20,7 @@ from policy.rule import AnyRule
 if TYPE_CHECKING:
     from formats.waiver import Waiver
 
-VERSION = 3
+VERSION = 4
 """Version of findings.json, raised with every incompatible change of its format."""
 
 _UNDECIDED = "not evaluated: "
@@ -54,8 +55,7 @@ class Audit:
 
     def verdict_of(self, rule: AnyRule) -> Verdict:
         """Returns the verdict of a rule: the most severe verdict among its findings."""
-        verdicts = {finding.verdict for finding in self.of(rule)}
-        return next(verdict for verdict in _ORDER if verdict in verdicts)
+        return most_severe(finding.verdict for finding in self.of(rule))
 
     @property
     def rules(self) -> list[AnyRule]:
@@ -101,6 +101,7 @@ class Audit:
             "summary": self._summary(),
             "sources": {rule.id: [source.to_json() for source in rule.sources] for rule in RULES},
             "findings": [finding.to_json() for finding in self.findings],
+            "losses": losses.to_json(self.placement) if self.placement else [],
         }
 
     def _summary(self) -> dict[str, Any]:
@@ -114,6 +115,12 @@ class Audit:
             "resources": vars(self.resources),
             "types": {type_: vars(counts) for type_, counts in self.coverage.items()},
         }
+
+
+def most_severe(verdicts: Iterable[Verdict]) -> Verdict:
+    """Returns the most severe of one or more verdicts."""
+    given = set(verdicts)
+    return next(verdict for verdict in _ORDER if verdict in given)
 
 
 def _rank(verdict: Verdict, severity: Severity) -> tuple[int, int]:

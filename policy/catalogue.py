@@ -1,6 +1,7 @@
 """Lists the rules of the policy pack, and writes the pages about them (`python -m policy.catalogue`).
 
-docs/rules.md describes every rule, docs/rules-not-made.md every requirement of the sources.
+docs/rules.md describes every rule, docs/rules-not-made.md every requirement of the sources, docs/frameworks.md the
+controls of standards and benchmarks that rules evaluate.
 
 A rule is in the pack if its module of policy/rules is listed here.
 """
@@ -13,6 +14,7 @@ from types import ModuleType
 from typing import cast
 
 from policy.facts.stack_configuration import LAB, PRODUCTION
+from policy.frameworks import frameworks
 from policy.requirements import DOCUMENTS, Norm, parts
 from policy.rule import AnyRule, Rule
 from policy.rules import (
@@ -115,8 +117,12 @@ DOCS = Path(__file__).resolve().parent.parent / "docs"
 
 
 def pages() -> dict[Path, str]:
-    """Returns the pages about the rules as Markdown, by path: docs/rules.md and docs/rules-not-made.md."""
-    lines = {DOCS / "rules.md": _lines(), DOCS / "rules-not-made.md": _not_made()}
+    """Returns the pages about the rules as Markdown, by path: the rules, requirements without one, and frameworks."""
+    lines = {
+        DOCS / "rules.md": _lines(),
+        DOCS / "rules-not-made.md": _not_made(),
+        DOCS / "frameworks.md": _frameworks(),
+    }
     return {path: "\n".join(each) + "\n" for path, each in lines.items()}
 
 
@@ -218,6 +224,28 @@ def _row(norm: Norm, last: str) -> str:
 
 def _links(rules: Iterable[str]) -> str:
     return ", ".join(f"[{each}](rules.md#{each})" for each in rules)
+
+
+def _frameworks() -> Iterator[str]:
+    yield "# Standards and benchmarks"
+    yield ""
+    yield "<!-- Written by `python -m policy.catalogue` from policy/frameworks; a test keeps it in step. -->"
+    yield ""
+    yield "Controls that [rules](rules.md) of the policy pack evaluate, in whole or in part. The texts are not copied:"
+    yield "the place is cited, and the requirement is in Quorate's words. A control passes if its rules pass; the last"
+    yield "column says what that does not prove. The audit's page filters rules by framework, and findings.json and"
+    yield "audit.md have the verdicts of the controls."
+    for each in frameworks():
+        yield ""
+        yield f"## {each.framework}: {each.title}"
+        yield ""
+        yield f"{each.version}, {each.place}"
+        yield ""
+        yield "| control | place | requires | rules | not judged |"
+        yield "| --- | --- | --- | --- | --- |"
+        for control in each.controls:
+            rules = _links(control.rules) or "none"
+            yield f"| {control.control} | {control.where} | {control.says} | {rules} | {control.not_judged} |"
 
 
 if __name__ == "__main__":

@@ -17,16 +17,29 @@
 
   const buttons = [...document.querySelectorAll(".filter button")];
   const rules = [...document.querySelectorAll("details.rule")];
+  const framework = document.getElementById("framework");
+  const controls = [...document.querySelectorAll("tr[data-framework]")];
+  const filter = () => {
+    const wanted = buttons.find((each) => each.getAttribute("aria-pressed") === "true").dataset.filter;
+    const of = framework.value;
+    for (const rule of rules) {
+      const judges = of === "" || rule.dataset.frameworks.split(" ").includes(of);
+      rule.hidden = (wanted !== "" && rule.dataset.verdict !== wanted) || !judges;
+    }
+    for (const row of controls) row.hidden = of !== "" && row.dataset.framework !== of;
+    document.getElementById("nothing").hidden = rules.some((rule) => !rule.hidden);
+  };
   for (const button of buttons) {
     button.addEventListener("click", () => {
       for (const each of buttons) each.setAttribute("aria-pressed", String(each === button));
-      const wanted = button.dataset.filter;
-      for (const rule of rules) rule.hidden = wanted !== "" && rule.dataset.verdict !== wanted;
+      filter();
     });
   }
+  framework.addEventListener("change", filter);
   const openTarget = () => {
     const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
     if (target instanceof HTMLDetailsElement) {
+      framework.value = "";
       buttons[0].click();
       target.open = true;
       target.scrollIntoView();

@@ -28,8 +28,8 @@ from toolchain.engine import Engine, installed
 
 MARK = "<!-- quorate review of {stack} -->"
 """First line of a stack's section in review.md. By this line, the CI workflow finds its comment to update it."""
-CHANGES, RULES = 40_000, 15_000
-"""Maximum length in characters of the sections on changes and on rules. Both fit into a GitHub comment (65,536)."""
+CHANGES, RULES, LOSSES = 40_000, 15_000, 4_000
+"""Maximum length in characters of the sections on changes, rules and lost servers. All fit into a GitHub comment."""
 
 Report = Callable[[str, RunSummary, Path], int]
 """Function that writes the audit of a stack's run into a directory and returns the audit's exit code."""
@@ -87,7 +87,7 @@ def _review(root: Path, engine: Engine, base: Base, name: str, report: Report) -
     difference.show(sides, place / "diff")
     audit = place / "audit"
     code = max(sides.code, _audited(sides, name, report, audit))
-    text = "\n".join([mark, to_markdown(sides.comparison, CHANGES), *_rules(root / audit), ""])
+    text = "\n".join([mark, to_markdown(sides.comparison, CHANGES), *_rules(root / audit), *_losses(root / audit), ""])
     return Reviewed(name, bounded(text, COMMENT, "The rest is in changes.json and findings.json."), code)
 
 
@@ -123,6 +123,39 @@ def _rules(directory: Path) -> Iterator[str]:
             yield line
     if not now and not before:
         yield "\nNo rule is broken."
+
+
+def _losses(directory: Path) -> Iterator[str]:
+    """Yields Markdown about the servers whose failure costs a quorum its majority or a service its last instance."""
+    report = _findings(directory)
+    if not report.get("losses"):
+        return
+    now, before = _fatal(report), _fatal(_findings(directory / "base"))
+    yield "\n### Loss of each server\n"
+    if not now:
+        count = sum(len(group["servers"]) for group in report["losses"])
+        yield f"Every quorum keeps its majority, and every service an instance, when any one of {count} servers fails."
+    room = LOSSES
+    for number, (server, lost) in enumerate(now.items()):
+        line = f"- {in_markdown(server)}{' (new)' * (lost != before.get(server))}: {in_markdown('; '.join(lost))}"
+        room -= len(line)
+        if room < 0:
+            yield f"- … {len(now) - number} more in findings.json"
+            break
+        yield line
+
+
+def _fatal(report: dict[str, Any]) -> dict[str, list[str]]:
+    """Returns what does not survive the failure of each server, by the server's name."""
+    found: dict[str, list[str]] = {}
+    for group in report.get("losses", []):
+        lost = [
+            f"{each['name']} keeps {each['left']}, needs {each['needs']}"
+            for each in group["lost"]
+            if not each["stands"]
+        ]
+        found |= {server: lost for server in group["servers"] if lost}
+    return found
 
 
 Broken = dict[tuple[str, str], dict[str, Any]]

@@ -17,7 +17,7 @@ from policy.catalogue import RULES
 from policy.engine import record
 from tests.audit.logs import Event, error, log_of, written
 from tests.policy.waivers import changed, written_waiver
-from tests.policy.world import UNKNOWN, Given, cloud, quorum, whole_stack, workload
+from tests.policy.world import HOST, UNKNOWN, Given, cloud, quorum, whole_stack, workload
 
 FORMS = {"findings.json", "audit.html", "audit.md", "audit.sarif", "audit.junit.xml"}
 SCHEMA = json.loads((Path(__file__).parent.parent.parent / "schemas/findings.schema.json").read_text(encoding="utf-8"))
@@ -81,6 +81,7 @@ NOT_APPLICABLE = {
     "ingress-uses-tls",
     "lab-profile-fits",
     "leader-election",
+    "live-upgrade-has-operation",
     "liveness-asks-the-member",
     "majority-survives-change",
     "monitoring-node-size",
@@ -88,6 +89,7 @@ NOT_APPLICABLE = {
     "one-member-at-a-time",
     "one-server-at-a-time",
     "one-storage-node-at-a-time",
+    "one-version-at-a-time",
     "pod-fits-node",
     "proxysql-single-writer",
     "quorum-nodes-pinned",
@@ -101,6 +103,7 @@ NOT_APPLICABLE = {
     "scheduler-workers",
     "server-label-is-true",
     "upgrade-after-backup",
+    "version-step-supported",
     "virt-disclaimers-acknowledged",
     "virt-host-is-protected",
     "virt-host-leaves-empty",
@@ -352,3 +355,37 @@ def test_the_terminal_shows_what_stops_an_update_first_and_ends_with_the_verdict
     assert set(levels) == {"mandatory", "advisory", "waived"}
     assert levels == sorted(levels, key=["mandatory", "advisory", "waived"].index)
     assert verdict.startswith("Audit of prod failed: rules ")
+
+
+def on_one_server() -> list[Given]:
+    """The whole stack with a Galera whose members may all be on the server s1."""
+    labels = {"quorate.io/server": "s1", "quorate.io/pool": "mysqld"}
+    stack = [
+        each.but(server="s1", labels=labels) if each.name.startswith("mysqld-") else each for each in whole_stack()
+    ]
+    apart = quorum("mysqld", "mysqld-server", apart=(HOST,))
+    return [apart if each.name == "mysqld" else each for each in stack]
+
+
+def test_the_loss_of_each_server_is_in_every_form(report: Reports) -> None:
+    made = report(log_of(whole_stack()))
+    lost = {server: group["lost"] for group in made.json["losses"] for server in group["servers"]}
+    (member,) = [each for each in lost["mysqld-1"] if each["quorum"] == "mysqld"]
+    assert (member["lost"], member["left"], member["needs"], member["stands"]) == (1, 2, 2, True)
+    assert "mysqld keeps 2 of 3, majority kept" in made.markdown
+    together = report(log_of(on_one_server()))
+    assert "majority lost" in together.markdown
+    assert "majority lost" not in made.markdown
+    assert any(not each["stands"] for group in together.json["losses"] for each in group["lost"])
+
+
+def test_controls_of_frameworks_have_the_verdict_of_their_rules(report: Reports) -> None:
+    """A Galera on a single server does not survive its failure, which is level 1 of SCS-0118."""
+    verdicts: list[str] = []
+    for given in (whole_stack(), on_one_server()):
+        made = report(log_of(given))
+        controls = {each["control"]: each for each in made.json["frameworks"]}
+        verdicts.append(controls["SCS-0118-L1"]["verdict"])
+        assert controls["SCS-0118-L4"]["verdict"] is None
+        assert "| SCS-0118-L1 |" in made.markdown
+    assert verdicts == ["pass", "fail"]

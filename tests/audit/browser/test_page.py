@@ -9,6 +9,8 @@ from typing import Any, Literal, cast
 import pytest
 from axe_playwright_python.sync_playwright import Axe  # pyright: ignore[reportMissingTypeStubs]
 
+from policy.catalogue import RULES
+from policy.frameworks import of_rule
 from tests.audit.browser.conftest import Open, Shown
 from tests.audit.logs import log_of
 from tests.policy.waivers import written_waiver
@@ -255,3 +257,15 @@ def test_members_of_etcd_are_on_their_machines(show: Open) -> None:
     shown = show(log_of([stack(), *masters(), *machines("rabbitmq"), etcd()]))
     labels = shown.page.locator("#racks .mark").evaluate_all("marks => marks.map(mark => mark.ariaLabel)")
     assert labels == [f"etcd, member of etcd, on master-{number}" for number in (1, 2, 3)]
+
+
+def test_rules_are_filtered_by_framework(show: Open) -> None:
+    page = show(log_of(whole_stack())).page
+    page.select_option("#framework", "SCS-0214")
+    assert page.locator("details.rule:visible").count() == sum("SCS-0214" in of_rule(rule.id) for rule in RULES)
+    assert page.locator("tr[data-framework]:visible").count() == 4
+    page.click('.filter button[data-filter="pass"]')
+    assert page.locator("details.rule:visible:not([data-verdict=pass])").count() == 0
+    page.click('tr[data-framework="SCS-0214"] a[href="#three-masters"]')
+    assert page.locator("#three-masters").is_visible()
+    assert page.input_value("#framework") == ""

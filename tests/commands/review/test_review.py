@@ -148,3 +148,21 @@ def test_a_stack_s_part_fits_a_comment(root: Path, monkeypatch: pytest.MonkeyPat
     assert len(text) < 65_536
     assert "more changes in changes.json" in text
     assert "more in findings.json" in text
+
+
+def test_servers_whose_loss_is_not_survived_are_named(tmp_path: Path) -> None:
+    """New ones are marked; a report without losses, as of an audit that failed, has no such section."""
+    lost = {"name": "mysqld", "quorum": "mysqld", "lost": 2, "left": 1, "needs": 2, "stands": False, "elsewhere": False}
+    now = {"losses": [{"servers": ["s1", "s2"], "lost": [lost]}, {"servers": ["s3"], "lost": []}]}
+    before = {"losses": [{"servers": ["s1"], "lost": [lost]}]}
+    (tmp_path / "base").mkdir()
+    (tmp_path / "findings.json").write_text(json.dumps(now), encoding="utf-8")
+    (tmp_path / "base" / "findings.json").write_text(json.dumps(before), encoding="utf-8")
+    told = "\n".join(review._losses(tmp_path))  # pyright: ignore[reportPrivateUsage]
+    assert "- s1: mysqld keeps 1, needs 2" in told
+    assert "- s2 (new): mysqld keeps 1, needs 2" in told
+    assert "s3" not in told
+    (tmp_path / "findings.json").write_text(json.dumps({"losses": [{"servers": ["s3"], "lost": []}]}), encoding="utf-8")
+    assert "any one of 1 servers fails" in "\n".join(review._losses(tmp_path))  # pyright: ignore[reportPrivateUsage]
+    (tmp_path / "findings.json").write_text("{}", encoding="utf-8")
+    assert list(review._losses(tmp_path)) == []  # pyright: ignore[reportPrivateUsage]
