@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, ParamSpec
@@ -203,11 +204,26 @@ def destroy(
 
 
 @_command
-def audit(stack: StackOption = "dev") -> int:
+def audit(
+    stack: StackOption = "dev",
+    sign: Annotated[
+        Path | None, typer.Option(help="An Ed25519 key in PEM, which signs the report.", metavar="KEY")
+    ] = None,
+    verify: Annotated[
+        Path | None, typer.Option(help="Its public key: check the signed reports, and audit nothing.", metavar="KEY")
+    ] = None,
+) -> int:
     """Evaluate every rule for a stack and write the report to build/STACK/audit/."""
     from commands import deployment
+    from commands.review import signed_audit
 
-    return deployment.audit(_clone(), stack)
+    if verify:
+        return signed_audit.verify(_clone(), stack, verify)
+    key, began = signed_audit.private_key(sign) if sign else None, time.time()
+    code = deployment.audit(_clone(), stack)
+    if key:
+        signed_audit.sign(_clone(), stack, key, began)
+    return code
 
 
 @_command
