@@ -18,6 +18,7 @@ from policy.frameworks import frameworks
 from policy.requirements import DOCUMENTS, Norm, parts
 from policy.rule import AnyRule, Rule
 from policy.rules import (
+    admission,
     anti_affinity,
     api,
     backups,
@@ -70,6 +71,7 @@ FAMILIES = (
     stateful,
     storage,
     members,
+    admission,
     probes,
     pinning,
     messaging,

@@ -26,6 +26,13 @@ EVALUATED = frozenset(
         "kubernetes:batch/v1:Job",
         "kubernetes:batch/v1:CronJob",
         "kubernetes:networking.k8s.io/v1:Ingress",
+        "kubernetes:scheduling.k8s.io/v1:PriorityClass",
+        "kubernetes:core/v1:LimitRange",
+        "kubernetes:core/v1:ResourceQuota",
+        *(
+            f"kubernetes:admissionregistration.k8s.io/v1:{kind}WebhookConfiguration"
+            for kind in ("Validating", "Mutating")
+        ),
         libvirt.TYPE,
         libvirt.CLOUD_INIT,
         REMOTE,
@@ -39,6 +46,7 @@ READ: Mapping[str, str] = {
     "kubernetes:core/v1:Namespace": "labels that namespace selectors match",
     "kubernetes:core/v1:Node": "a node that workloads may run on",
     "kubernetes:core/v1:Service": "names and endpoints of the workloads that it selects",
+    "kubernetes:storage.k8s.io/v1:StorageClass": "what becomes of volumes that are released",
     "kubernetes:core/v1:PersistentVolume": "the node that its claim binds members to",
     "kubernetes:core/v1:PersistentVolumeClaim": "the volumes of the workloads that mount it",
     "kubernetes:policy/v1:PodDisruptionBudget": "evictions of the workloads that it selects",
@@ -66,8 +74,6 @@ HARMLESS: Mapping[str, str] = {
     contract.DOMAIN_DEFINITION: "changes of a domain, which is evaluated; it asks the quorum before it restarts one",
     contract.TREE: "files of a machine, which are evaluated with the machine",
     "kubernetes:core/v1:ServiceAccount": "an identity without rights; bindings of roles grant them",
-    "kubernetes:scheduling.k8s.io/v1:PriorityClass": "pods of a higher priority preempt others; it starts no pod",
-    "kubernetes:storage.k8s.io/v1:StorageClass": "how volumes are made; it makes none",
     "kubernetes:storage.k8s.io/v1:CSIDriver": "how a driver is called; it makes no volume",
     **{
         f"kubernetes:rbac.authorization.k8s.io/v1:{kind}": "rights of programs; it starts no pod"
@@ -76,7 +82,6 @@ HARMLESS: Mapping[str, str] = {
     "kubernetes:apiextensions.k8s.io/v1:CustomResourceDefinition": "a kind; the objects of it are resources themselves",
     "kubernetes:networking.k8s.io/v1:IngressClass": "names a controller of Ingresses",
     "kubernetes:node.k8s.io/v1:RuntimeClass": "how containers are run; it starts none",
-    "kubernetes:core/v1:LimitRange": "default requests of containers; it removes no pod",
     "kubernetes:autoscaling.k8s.io/v1:VerticalPodAutoscaler": "requests of pods; it evicts within disruption budgets",
     "kubernetes:monitoring.coreos.com/v1:ServiceMonitor": "what Prometheus reads",
     "kubernetes:monitoring.coreos.com/v1:PodMonitor": "what Prometheus reads",

@@ -86,7 +86,7 @@ def _instead(type_: str) -> str:
 @rule(
     id="resource-is-known",
     title="Every resource is of a type that the policy pack evaluates or knows to be harmless",
-    severity=Severity.HIGH,
+    severity=Severity.CRITICAL,
     rationale="A Helm release, a custom resource or another cloud's resource can contain a quorum that no rule has "
     "evaluated. Without this rule, a stack could pass although a resource was not read.",
     sources=(RuleSource("project", "Scope", 1),),

@@ -225,7 +225,7 @@ CASES = [
     Attack(
         "a quota of two pods for three members",
         [*ETCD, given("core/v1:ResourceQuota", "small", {"hard": {"pods": "2"}})],
-        caught_by="resource-is-known",
+        caught_by="quotas-admit-members",
     ),
     Attack(
         "RabbitMQ on each of four nodes",
@@ -299,6 +299,6 @@ CASES = [
                 ],
             ),
         ],
-        caught_by="resource-is-known",
+        caught_by="webhooks-admit-members",
     ),
 ]

@@ -38,6 +38,8 @@ CASES = [
             "host-access-where-needed": {"debug"},
             "no-clear-secrets": {"settings"},
             "resource-is-known": {"kafka", "patch"},
+            "patches-leave-members": {"patch"},
+            "priorities-spare-members": {"cloud-openstack-control-plane"},
         },
         adds=(
             given("networking.k8s.io/v1:NetworkPolicy", "closed", CLOSED),

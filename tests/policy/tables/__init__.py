@@ -2,6 +2,7 @@
 
 from tests.policy.cases import Case
 from tests.policy.tables import (
+    admission,
     anti_affinity,
     api,
     backups,
@@ -57,6 +58,7 @@ CASES: tuple[Case, ...] = (
     *database.CASES,
     *backups.CASES,
     *members.CASES,
+    *admission.CASES,
     *probes.CASES,
     *colocation.CASES,
     *monitoring.CASES,

@@ -22,7 +22,6 @@ UNREAD = (
     "kubernetes:kafka.strimzi.io/v1beta2:Kafka",
     "kubernetes:cilium.io/v2:CiliumNetworkPolicy",
     "kubernetes:apps/v1:StatefulSetPatch",
-    "kubernetes:core/v1:ResourceQuota",
     "aws:ec2/instance:Instance",
     "azure-native:compute:VirtualMachine",
     "openstack:compute/instance:Instance",
