@@ -14,7 +14,7 @@ from policy.facts.quorums.quorums import is_member
 from policy.facts.stack import Facts
 from policy.findings import Severity
 from policy.resource import Resource
-from policy.rule import IN_ANY_PROFILE, RuleProblem, RuleSource, rule
+from policy.rule import RuleProblem, RuleSource, rule
 from policy.rules.libvirt_domains import DOMAIN
 from policy.wording import join_names
 
@@ -43,7 +43,6 @@ def _virtual(facts: Facts) -> Iterator[MachineFacts | LibvirtDomain]:
     subjects=_virtual,
     not_applicable_reason="no machine of the stack has a libvirt domain",
     reads_machine_files=True,
-    enforcement=IN_ANY_PROFILE,
     since="0.7.0",
 )
 def virtual_disks_flush(_facts: Facts, machine: MachineFacts | LibvirtDomain) -> Iterator[RuleProblem]:
