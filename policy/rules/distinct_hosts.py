@@ -45,7 +45,7 @@ def one_member_per_server(facts: Facts, group: MemberGroup) -> Iterator[RuleProb
     members, servers = group.size(facts), {node.server for node in nodes.values() if node.server}
     if len(servers) < members and any(each.replicas is not None for each in group.workloads):
         yield RuleProblem(
-            f"eligible nodes span {pluralize(len(servers), 'physical host')} ({join_names(servers)})",
+            f"eligible nodes span {pluralize(len(servers), 'physical host')} ({join_names(servers) or 'no node is eligible'})",
             f"at least {members}, one per member",
         )
     worst = counts(facts).worst(group.workloads, SERVER)
