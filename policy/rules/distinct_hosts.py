@@ -44,8 +44,9 @@ def one_member_per_server(facts: Facts, group: MemberGroup) -> Iterator[RuleProb
         yield RuleProblem(f"no label {SERVER} on {join_names(unlabelled)}", "it on every eligible node")
     members, servers = group.size(facts), {node.server for node in nodes.values() if node.server}
     if len(servers) < members and any(each.replicas is not None for each in group.workloads):
+        names = join_names(servers) or "no node is eligible"
         yield RuleProblem(
-            f"eligible nodes span {pluralize(len(servers), 'physical host')} ({join_names(servers) or 'no node is eligible'})",
+            f"eligible nodes span {pluralize(len(servers), 'physical host')} ({names})",
             f"at least {members}, one per member",
         )
     worst = counts(facts).worst(group.workloads, SERVER)

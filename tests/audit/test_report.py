@@ -94,11 +94,14 @@ NOT_APPLICABLE = {
     "one-server-at-a-time",
     "one-storage-node-at-a-time",
     "one-version-at-a-time",
+    "patches-leave-members",
     "pod-fits-node",
+    "priorities-spare-members",
     "proxysql-single-writer",
     "quorum-nodes-pinned",
     "quorum-size",
     "quorum-survives-rack",
+    "quotas-admit-members",
     "readiness-can-fail",
     "rendered-images-pinned",
     "requests-fit-after-loss",
@@ -120,6 +123,7 @@ NOT_APPLICABLE = {
     "waiver-names-rule",
     "waiver-not-expired",
     "waiver-within-limits",
+    "webhooks-admit-members",
 }
 """To the whole stack of tests/policy/world.py: it has no virtual machines, no configuration files and no sizes."""
 
