@@ -10,8 +10,9 @@ from commands.engine.temporary_rendering import rendered
 from console.errors import UserError
 from console.progress import Reporter
 from proof.manifests import read_manifests
-from toolchain import debian_root, openstack_programs
+from toolchain import cluster_programs, debian_root, openstack_programs
 from trials.services import containers, run, testbed
+from trials.services.etcd import RenderedEtcd
 from trials.services.openstack_trials import Programs
 
 
@@ -26,12 +27,18 @@ def prove_services(root: Path, name: str) -> int:
         release = openstack_programs.ensure(openstack_programs.DEFAULT, reporter)
         programs = Programs(debian_root.ensure(reporter), release)
         ceph_root = debian_root.ensure(reporter, debian_root.CEPH)
+        program = cluster_programs.ensure(reporter) / "etcd"
         reporter.begin(f"Rendering {name} with Pulumi in a temporary state")
-        with rendered(root, stack.load(root, name)) as tree:
+        loaded = stack.load(root, name)
+        with rendered(root, loaded) as tree:
             found = containers.read(read_manifests(tree))
+            settings = tree / "machines" / loaded.plan.members[0].name / "root/etc/etcd/etcd.env"
+            member = RenderedEtcd(program, settings.read_text(encoding="utf-8"))
         reporter.end()
         directory = root / "build" / "services"
-        holds = run.run(run.trials(programs, ceph_root, found), directory, say=lambda text: print(text, flush=True))
+        holds = run.run(
+            run.trials(programs, ceph_root, found, member), directory, say=lambda text: print(text, flush=True)
+        )
     verdict = "hold" if holds else "do not all hold"
     print(f"The proofs of {name} {verdict}: {(directory / 'report.md').relative_to(root)}", flush=True)
     return 0 if holds else 1

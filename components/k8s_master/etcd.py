@@ -234,6 +234,8 @@ def _settings(machine: Node) -> dict[str, str]:
         "ADVERTISE_CLIENT_URLS": f"https://{machine.address}:{CLIENT_PORT}",
         "LISTEN_PEER_URLS": f"https://{machine.address}:{PEER_PORT}",
         "QUOTA_BACKEND_BYTES": str(QUOTA),
+        # An entry is acknowledged when it is on the disks of a majority: etcd's default, set explicitly.
+        "UNSAFE_NO_FSYNC": "false",
         "LISTEN_METRICS_URLS": f"http://{machine.address}:{contract.ETCD_METRICS_PORT}",
         "CERT_FILE": f"{RUNTIME}/server.crt",
         "KEY_FILE": f"{RUNTIME}/server.key",

@@ -45,7 +45,11 @@ def _layers(copies: int) -> Iterator[Layer]:
     # Only clients older than 2021 need this option, and with it a client can take over another client's identity.
     yield _layer("security/CVE-2021-20288", auth_allow_insecure_global_id_reclaim=False)
     yield _layer(
-        "rados/configuration/pool-pg-config-ref", osd_pool_default_size=copies, mon_allow_pool_size_one=copies == 1
+        "rados/configuration/pool-pg-config-ref",
+        osd_pool_default_size=copies,
+        # A write is acknowledged with two of three copies at least: Ceph's default, set explicitly.
+        osd_pool_default_min_size=copies - copies // 2,
+        mon_allow_pool_size_one=copies == 1,
     )
 
 

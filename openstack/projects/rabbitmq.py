@@ -16,6 +16,9 @@ not grow with the cluster, so that adding a member does not restart the others."
 _RECORD = own_records()["rabbitmq"]
 PATIENCE = _RECORD.processes[0].containers[0].patience
 """Minutes that a member waits for the others when it starts; the record has the reason."""
+SYNC_METHOD = "datasync"
+"""How the log of quorum queues is synced before a message is confirmed: the default of Ra, RabbitMQ's Raft library, set
+explicitly (https://github.com/rabbitmq/ra/blob/v2.14.0/docs/internals/INTERNALS.md). rabbitmq.conf has no such key."""
 _FORMATION = "https://www.rabbitmq.com/docs/cluster-formation"
 
 
@@ -37,7 +40,7 @@ def _environment(domain: str) -> str:
     return f"""\
 USE_LONGNAME=true
 NODENAME=rabbit@$(uname -n).{domain}
-SERVER_ADDITIONAL_ERL_ARGS="{wait}"
+SERVER_ADDITIONAL_ERL_ARGS="{wait} -ra wal_sync_method {SYNC_METHOD}"
 """
 
 

@@ -37,6 +37,12 @@ _RABBITMQ = ("RabbitMQ", "4.1")
 PARTITION_HANDLING = Default(
     *_RABBITMQ, "cluster_partition_handling", "ignore", "https://www.rabbitmq.com/docs/partitions#automatic-handling"
 )
+SYNC_METHOD = Default(
+    *_RABBITMQ,
+    "wal_sync_method",
+    "datasync",
+    "https://github.com/rabbitmq/ra/blob/v2.14.0/docs/internals/INTERNALS.md",
+)
 QUEUE_TYPE = Default(*_RABBITMQ, "default_queue_type", "classic", "https://www.rabbitmq.com/docs/vhosts")
 CLIENT_QUORUM_QUEUE = Default(
     "oslo.messaging",
@@ -55,6 +61,14 @@ IGNORE_SPLIT_BRAIN = Default(*_GALERA, "pc.ignore_sb", "false", f"{_PROVIDER}#pc
 IGNORE_QUORUM = Default(*_GALERA, "pc.ignore_quorum", "false", f"{_PROVIDER}#pc-ignore-quorum")
 BOOTSTRAP = Default(*_GALERA, "pc.bootstrap", "false", f"{_PROVIDER}#pc-bootstrap")
 WEIGHT = Default(*_GALERA, "pc.weight", "1", f"{_PROVIDER}#pc-weight")
+
+_INNODB = "https://mariadb.com/docs/server/server-usage/storage-engines/innodb/innodb-system-variables"
+FLUSH_AT_COMMIT = Default(*_MARIADB, "innodb_flush_log_at_trx_commit", "1", f"{_INNODB}#innodb_flush_log_at_trx_commit")
+DOUBLEWRITE = Default(*_MARIADB, "innodb_doublewrite", "ON", f"{_INNODB}#innodb_doublewrite")
+
+_POOLS = "https://docs.ceph.com/en/tentacle/rados/configuration/pool-pg-config-ref/"
+POOL_SIZE = Default("Ceph", "20.2", "osd_pool_default_size", "3", _POOLS)
+POOL_MIN_SIZE = Default("Ceph", "20.2", "osd_pool_default_min_size", "0", _POOLS)
 
 _ETCD, _FLAGS = ("etcd", "3.6"), "https://etcd.io/docs/v3.6/op-guide/configuration/"
 HEARTBEAT = Default(*_ETCD, "heartbeat-interval", "100", _FLAGS)

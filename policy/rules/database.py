@@ -10,6 +10,8 @@ from policy.facts.kubernetes.workload import Workload
 from policy.facts.product_defaults import (
     BOOTSTRAP,
     CLUSTER_ADDRESS,
+    DOUBLEWRITE,
+    FLUSH_AT_COMMIT,
     IGNORE_QUORUM,
     IGNORE_SPLIT_BRAIN,
     MAX_WRITERS,
@@ -26,6 +28,7 @@ from policy.properties import Malformed
 from policy.rule import RuleProblem, RuleSource, rule
 from policy.wording import pluralize
 
+_OFF = ("0", "off", "false")
 _OTHER_REPLICATION = re.compile(r"\bgroup[-_]replication[-_]group[-_]name\b")
 
 
@@ -99,6 +102,35 @@ def _weight(settings: Galera) -> int:
     if not written.isdecimal():
         raise Malformed(f"{WEIGHT.setting} is '{written}', not a whole number")
     return int(written)
+
+
+@rule(
+    id="galera-flushes-commits",
+    title="Galera acknowledges a commit when it is on the disk",
+    severity=Severity.CRITICAL,
+    rationale="With innodb_flush_log_at_trx_commit 0 or 2, a power failure of all members loses the last second of "
+    "acknowledged transactions. Without the doublewrite buffer, a page that was half written cannot be restored.",
+    sources=(RuleSource("project", "Database", 4),),
+    remediation="Remove innodb_flush_log_at_trx_commit and innodb_doublewrite from the option files and arguments of "
+    "the members, or set them to 1 and ON (quorate:services.mysqld.config).",
+    subjects=groups,
+    applies=_is_galera,
+    not_applicable_reason="the stack has no Galera of several members",
+    parameters={FLUSH_AT_COMMIT.setting: FLUSH_AT_COMMIT.value, DOUBLEWRITE.setting: DOUBLEWRITE.value},
+    since="0.7.0",
+)
+def galera_flushes_commits(facts: Facts, group: MemberGroup) -> Iterator[RuleProblem]:
+    """Reads option files and arguments. Assumes MariaDB's defaults for settings that are not set."""
+    for settings in dict.fromkeys(_flushing(galera(facts, workload)) for workload in group.workloads):
+        flush, doublewrite = settings
+        if flush not in (None, FLUSH_AT_COMMIT.value):
+            yield RuleProblem(FLUSH_AT_COMMIT.actual(flush), FLUSH_AT_COMMIT.value)
+        if doublewrite is not None and doublewrite.lower() in _OFF:
+            yield RuleProblem(DOUBLEWRITE.actual(doublewrite), DOUBLEWRITE.value)
+
+
+def _flushing(settings: Galera) -> tuple[str | None, str | None]:
+    return settings.option(FLUSH_AT_COMMIT), settings.option(DOUBLEWRITE)
 
 
 @rule(

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from policy.facts.kubernetes.configuration import ConfigMap, environment, flat, read_by, sections
 from policy.facts.kubernetes.workload import Workload
-from policy.facts.product_defaults import CLIENT_QUORUM_QUEUE, PARTITION_HANDLING, QUEUE_TYPE, Default
+from policy.facts.product_defaults import CLIENT_QUORUM_QUEUE, PARTITION_HANDLING, QUEUE_TYPE, SYNC_METHOD, Default
 from policy.facts.programs import QuorumKind
 from policy.facts.quorums.quorums import cluster_of, quorum_of
 from policy.facts.stack import Facts
@@ -168,3 +168,23 @@ def rabbitmq_quorum_queues(facts: Facts, user: Workload | ConfigMap) -> Iterator
             written = sections(text).get(_CLIENT, default.setting, fallback=default.value)
             if (written or "").strip().lower() not in ("true", "1", "yes", "on"):
                 yield RuleProblem(f"{name} does not set {default.setting} = true", f"it in [{_CLIENT}]")
+
+
+@rule(
+    id="rabbitmq-syncs-log",
+    title="RabbitMQ confirms a message when its log is on the disk",
+    severity=Severity.CRITICAL,
+    rationale="With wal_sync_method none, the log of quorum queues is not synced: a power failure of a majority loses "
+    "confirmed messages, and a member that forgets its vote can elect a second leader.",
+    sources=(RuleSource("project", "Messaging", 2),),
+    remediation="Remove wal_sync_method from the Erlang arguments and from advanced.config, or set it to datasync.",
+    subjects=lambda facts: facts.workloads,
+    applies=lambda _facts, workload: _is_rabbitmq(workload),
+    not_applicable_reason="the stack has no RabbitMQ",
+    parameters={SYNC_METHOD.setting: f"{SYNC_METHOD.value} or sync"},
+    since="0.7.0",
+)
+def rabbitmq_syncs_log(facts: Facts, workload: Workload) -> Iterator[RuleProblem]:
+    """Reads wal_sync_method in Erlang terms and arguments. Assumes the default if it is not set."""
+    if said := _written(facts, workload, SYNC_METHOD) - {SYNC_METHOD.value, "sync"}:
+        yield RuleProblem(SYNC_METHOD.actual(", ".join(sorted(said))), SYNC_METHOD.value)

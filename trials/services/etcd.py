@@ -13,8 +13,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from trials.histories import operation, registers
+from trials.histories import operation, registers, silence
 from trials.histories.operation import ClientOperation
+from trials.services import stalls
+from trials.services.stalls import Stall
 from trials.services.testbed import Broken, ServiceMachine, ServiceTestbed, until
 from trials.trial_report import Proof, in_turn
 
@@ -123,6 +125,37 @@ def _cut(cluster: EtcdCluster, number: int) -> list[str]:
     return [f"{', '.join(lost)} lost power", *silence, f"all were healthy {cluster.wait_ready():.1f} s later"]
 
 
+def paused(cluster: EtcdCluster) -> list[str]:
+    """A member pauses for 60 s (SIGSTOP)."""
+    return _stall(cluster, stalls.PAUSE)
+
+
+def full_disk(cluster: EtcdCluster) -> list[str]:
+    """The disk of a member is full for 60 s."""
+    return _stall(cluster, stalls.FULL_DISK)
+
+
+def unheard(cluster: EtcdCluster) -> list[str]:
+    """A member receives what the others send, and is not heard for 60 s."""
+    return _stall(cluster, stalls.UNHEARD)
+
+
+def _stall(cluster: EtcdCluster, stall: Stall) -> list[str]:
+    began = time.monotonic()
+    notes = stall.hold(cluster.members[MEMBERS[0]], lambda: "healthy" if cluster.ready(MEMBERS[0]) else "not healthy")
+    ended = [name for name in MEMBERS if not cluster.members[name].runs]
+    cluster.start(*ended)  # as systemd does
+    back = cluster.wait_ready()
+    cluster.more()
+    silent = silence.longest(cluster.history(), began)
+    restarted = f"{', '.join(ended)} had ended and was started again" if ended else "no member had ended"
+    return [
+        *notes, restarted, f"no operation was acknowledged for {silent:.1f} s",
+        f"all were healthy {back:.1f} s after its end",
+    ]  # fmt: skip
+
+
+STALLS: tuple[Failure, ...] = (paused, full_disk, unheard)
 CUTS: tuple[Failure, ...] = (server_cut, two_servers_cut, power_cut)
 
 

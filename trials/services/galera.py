@@ -14,9 +14,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from trials.histories import append_lists, bank, operation
+from trials.histories import append_lists, bank, operation, silence
 from trials.histories.operation import Anomaly, ClientOperation
+from trials.services import stalls
 from trials.services.containers import TriedContainer
+from trials.services.stalls import Stall
 from trials.services.testbed import Broken, ServiceMachine, ServiceTestbed, place, require, until
 from trials.trial_report import Proof, in_turn
 
@@ -392,18 +394,47 @@ def stuck(cluster: GaleraCluster, _load: Load) -> list[str]:
     return [f"it said: {said}; not alive after {seconds:.0f} s with a patience of 20 s; ready {back:.0f} s later"]
 
 
+def paused(cluster: GaleraCluster, load: Load) -> list[str]:
+    """The member that all clients write to pauses for 60 s (SIGSTOP)."""
+    return _stall(cluster, load, stalls.PAUSE)
+
+
+def full_disk(cluster: GaleraCluster, load: Load) -> list[str]:
+    """The disk of a member is full for 60 s."""
+    return _stall(cluster, load, stalls.FULL_DISK)
+
+
+def unheard(cluster: GaleraCluster, load: Load) -> list[str]:
+    """A member receives what the others send, and is not heard for 60 s."""
+    return _stall(cluster, load, stalls.UNHEARD)
+
+
+def _stall(cluster: GaleraCluster, load: Load, stall: Stall) -> list[str]:
+    began = time.monotonic()
+    name = next(iter(cluster.members))
+    notes = stall.hold(cluster.members[name], lambda: f"{name} {cluster.state(name)}")
+    back = cluster.wait_ready(*cluster.members)
+    load.more(seconds=START)
+    silent = silence.longest(load.history(), began)
+    return [*notes, f"no transfer was acknowledged for {silent:.1f} s", f"all were ready {back:.0f} s after its end"]
+
+
+STALLS: tuple[Failure, ...] = (paused, full_disk, unheard)
 CUTS: tuple[Failure, ...] = (server_cut, two_servers_cut, power_cut)
 QUICK: tuple[Failure, ...] = (one_killed, minority, full_stop, power_cut)
 HEAVY: tuple[Failure, ...] = (server_cut, two_servers_cut, donor_killed, stuck, three_to_five)
 
 
-def prove(root: Path, container: TriedContainer, failures: Sequence[Failure]) -> list[Proof]:
+def prove(
+    root: Path, container: TriedContainer, failures: Sequence[Failure], *, one_writer: bool = False
+) -> list[Proof]:
     """Runs the failures on one Galera cluster, until the cluster does not survive one. Returns the results.
 
-    Raises Unavailable if this machine cannot run the test bed.
+    `one_writer`: clients write through one member at a time, as with ProxySQL, and not through all of them. Raises
+    Unavailable if this machine cannot run the test bed.
     """
     with ServiceTestbed(root) as testbed:
         cluster = GaleraCluster(testbed, container)
-        load = Load(cluster)
+        load = Load(cluster, one_writer=one_writer)
         notes = begin(cluster)
         return in_turn("Galera", failures, lambda name, failure: trial(name, cluster, load, failure), notes)

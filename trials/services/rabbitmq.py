@@ -12,9 +12,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from openstack.config.ports import AMQP
-from trials.histories import operation, queues
+from trials.histories import operation, queues, silence
 from trials.histories.operation import ClientOperation
+from trials.services import stalls
 from trials.services.containers import TriedContainer
+from trials.services.stalls import Stall
 from trials.services.testbed import Broken, ServiceMachine, ServiceTestbed, place, require, until
 from trials.trial_report import Proof, in_turn
 
@@ -262,6 +264,32 @@ def lost_disk(cluster: RabbitmqCluster) -> list[str]:
     return [f"it was a member again after {seconds:.0f} s"]
 
 
+def paused(cluster: RabbitmqCluster) -> list[str]:
+    """A member pauses for 60 s (SIGSTOP)."""
+    return _stall(cluster, stalls.PAUSE)
+
+
+def full_disk(cluster: RabbitmqCluster) -> list[str]:
+    """The disk of a member is full for 60 s."""
+    return _stall(cluster, stalls.FULL_DISK)
+
+
+def unheard(cluster: RabbitmqCluster) -> list[str]:
+    """A member receives what the others send, and is not heard for 60 s."""
+    return _stall(cluster, stalls.UNHEARD)
+
+
+def _stall(cluster: RabbitmqCluster, stall: Stall) -> list[str]:
+    began = time.monotonic()
+    name = next(iter(cluster.members))
+    notes = stall.hold(cluster.members[name], lambda: "ready" if cluster.ready(name) else "not ready")
+    back = cluster.wait_ready(*cluster.members)
+    cluster.more()
+    silent = silence.longest(cluster.history(), began)
+    return [*notes, f"no message was confirmed for {silent:.1f} s", f"all were ready {back:.0f} s after its end"]
+
+
+STALLS: tuple[Failure, ...] = (paused, full_disk, unheard)
 CUTS: tuple[Failure, ...] = (server_cut, two_servers_cut, power_cut)
 QUICK: tuple[Failure, ...] = (one_killed, minority, full_stop, two_servers_cut)
 HEAVY: tuple[Failure, ...] = (server_cut, power_cut, lost_disk)

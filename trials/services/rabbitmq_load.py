@@ -74,7 +74,7 @@ def publish(settings: Any, numbers: Any, process: int, history: Any) -> None:
 def drain(settings: Any) -> None:
     """Removes every message from the queue, and prints the numbers of the messages."""
     channel = connect(settings, 0).channel()
-    for method, _, body in channel.consume(QUEUE, inactivity_timeout=5):
+    for method, _, body in channel.consume(QUEUE, inactivity_timeout=SILENT):
         if method is None:
             break
         sys.stdout.write(body.decode() + "\n")

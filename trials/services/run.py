@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from trials import trial_report
-from trials.services import ceph, galera, galera_backup, openstack_trials, rabbitmq
+from trials.services import ceph, etcd, galera, galera_backup, openstack_trials, rabbitmq
 from trials.services.containers import TriedContainer
+from trials.services.etcd import RenderedEtcd
 from trials.services.openstack_trials import Programs
 from trials.services.testbed import Broken, Unavailable
 from trials.trial_report import Proof
@@ -18,13 +19,16 @@ Trials = Mapping[str, Callable[[], Iterable[Proof]]]
 """Functions that run the trials of a service and return the results, by the service's name."""
 
 
-def trials(programs: Programs, ceph_root: Path, containers: Mapping[str, TriedContainer]) -> Trials:
-    """Returns the trials of all services, with the rendered containers of a stack.
+def trials(
+    programs: Programs, ceph_root: Path, containers: Mapping[str, TriedContainer], member: RenderedEtcd
+) -> Trials:
+    """Returns the trials of all services, with the rendered containers of a stack and the settings of its etcd.
 
     `ceph_root`: Debian root with Ceph's programs.
     """
     database, queue = containers["mysqld/mariadb"], containers["rabbitmq/rabbitmq"]
     return {
+        "etcd": lambda: etcd.prove(programs.root, member),
         "Galera": lambda: galera.prove(programs.root, database, (*galera.QUICK, *galera.HEAVY)),
         "Galera's backup": lambda: galera_backup.prove(programs.root, containers),
         "RabbitMQ": lambda: rabbitmq.prove(programs.root, queue, (*rabbitmq.QUICK, *rabbitmq.HEAVY)),

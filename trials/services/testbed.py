@@ -30,6 +30,8 @@ DISK = 4 * 2**30
 """Bytes of a machine's disk; its file is sparse. Project figure: more than any trial writes."""
 _WITH_US = ("setpriv", "--pdeathsig=KILL", "--")
 """Prefix of a command that kills the process when the process that started it ends for any reason."""
+_NOBODY = "02:00:00:00:00:fe"
+"""A link-layer address that no machine has."""
 _CAPABILITIES = "the proofs with real services need root, unshare, nsenter, ip and overlay mounts"
 
 
@@ -57,6 +59,7 @@ class ServiceMachine:
         self.log = self.directory / "log"
         self.program: subprocess.Popen[bytes] | None = None
         self.disk: ForgetfulDisk | None = None
+        self.disk_path = ""
         self._others: list[subprocess.Popen[bytes]] = []
         self._root = self.directory / "root"
         (self.directory / "own").mkdir(parents=True)
@@ -95,6 +98,7 @@ class ServiceMachine:
     def add_disk(self, path: str, size: int = DISK) -> None:
         """Mounts an empty disk of `size` bytes, which forgets what was not synced when the machine's power is cut."""
         self.run(["mkdir", "-p", path])
+        self.disk_path = path
         self.disk = ForgetfulDisk(self.directory / "disk", self.pid, Path(f"{self._root}{path}"))
         self.disk.make(size)
 
@@ -188,6 +192,21 @@ install -d -o "$1" -g "$1" "/var/lib/$1"
     def thaw(self) -> None:
         """Lets the machine's program and all its children go on after `freeze`."""
         self._signal_all(signal.SIGCONT)
+
+    def mute(self) -> None:
+        """Loses all packets that the machine sends to others, until `unmute`. It goes on to receive theirs."""
+        others = [each.address for each in self.testbed.machines.values() if each is not self]
+        self._neighbours("replace", "lladdr", _NOBODY, "nud", "permanent", addresses=others)
+
+    def unmute(self) -> None:
+        """Lets the machine send again after `mute`."""
+        others = [each.address for each in self.testbed.machines.values() if each is not self]
+        self._neighbours("delete", addresses=others)
+
+    def _neighbours(self, action: str, *words: str, addresses: Sequence[str]) -> None:
+        for address in addresses:
+            inside = ["nsenter", f"--target={self.pid}", "--net", "ip", "neighbour", action, address]
+            _run([*inside, *words, "dev", "eth0"])
 
     def _signal_all(self, number: signal.Signals) -> None:
         done: set[int] = set()

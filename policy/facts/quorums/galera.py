@@ -20,10 +20,11 @@ ADDRESS, ON = CLUSTER_ADDRESS.setting, WSREP_ON.setting
 NEW_CLUSTER = "wsrep_new_cluster"
 TRUE = ("1", "on", "yes", "true")
 
+_PREFIXES = ("wsrep", "innodb")
 _ADDRESS_VARIABLES = ("MARIADB_GALERA_CLUSTER_ADDRESS", "WSREP_CLUSTER_ADDRESS", "CLUSTER_JOIN")
 """Environment variables that set wsrep_cluster_address: in Bitnami's, the official and Percona's image."""
-_ARGUMENT = re.compile(r"--(wsrep[-_][\w-]+)(?:=(.*))?", re.DOTALL)
-_IN_SCRIPT = re.compile(r"""--(wsrep[-_][\w-]+)=("[^"]*"|'[^']*'|\S+)""")
+_ARGUMENT = re.compile(r"--((?:wsrep|innodb)[-_][\w-]+)(?:=(.*))?", re.DOTALL)
+_IN_SCRIPT = re.compile(r"""--((?:wsrep|innodb)[-_][\w-]+)=("[^"]*"|'[^']*'|\S+)""")
 _COMMENT = re.compile(r"\s#.*$", re.MULTILINE)
 _INCLUDE = re.compile(r"^\s*!include.*$", re.MULTILINE)
 
@@ -33,7 +34,7 @@ class Galera:
     """The explicit Galera settings of one workload."""
 
     options: Mapping[str, str]
-    """Options of mariadbd that begin with wsrep, by name with underscores."""
+    """Options of mariadbd that begin with wsrep or innodb, by name with underscores."""
 
     def option(self, default: Default) -> str | None:
         """Returns the value of the mariadbd option that `default` names; None if the option is not set."""
@@ -76,11 +77,11 @@ def is_true(value: str) -> bool:
 
 
 def _of_file(text: str) -> dict[str, str]:
-    """Returns the wsrep options of all groups of an option file, because only mariadbd has options with this prefix."""
+    """Returns the wsrep and innodb options of all groups of an option file, because only mariadbd has such options."""
     parser = sections(_COMMENT.sub("", _INCLUDE.sub("", text)))
     options = (option for group in parser.sections() for option in parser.items(group))
     return {
-        _name(name): (value or "").strip().strip("\"'") for name, value in options if _name(name).startswith("wsrep")
+        _name(name): (value or "").strip().strip("\"'") for name, value in options if _name(name).startswith(_PREFIXES)
     }
 
 

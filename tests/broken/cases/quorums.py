@@ -110,6 +110,14 @@ wsrep_on = ON
 wsrep_cluster_address = gcomm://mysqld-0.mysqld-members,mysqld-1.mysqld-members,mysqld-2.mysqld-members
 wsrep_provider_options = "gcache.size=1G;pc.ignore_sb=true"
 """
+UNFLUSHED = """\
+[mysqld]
+wsrep_on = ON
+wsrep_cluster_address = gcomm://mysqld-0.mysqld-members,mysqld-1.mysqld-members,mysqld-2.mysqld-members
+innodb_flush_log_at_trx_commit = 2
+"""
+UNSYNCED = "[{ra, [{wal_sync_method, none}]}]."
+ONE_COPY = "[mon]\nosd_pool_default_size = 3\nosd_pool_default_min_size = 1\n"
 WRITERS = """\
 mysql_galera_hostgroups =
 (
@@ -261,6 +269,21 @@ CASES = [
         "a database that ignores split brain",
         (("ConfigMap", "cloud-openstack-mariadb-mysqld-kolla", _configured(SPLIT_BRAIN, "my.cnf")),),
         {"galera-keeps-quorum": {"cloud-openstack-mariadb-mysqld"}},
+    ),
+    Broken(
+        "a database that acknowledges commits before they are on the disk",
+        (("ConfigMap", "cloud-openstack-mariadb-mysqld-kolla", _configured(UNFLUSHED, "my.cnf")),),
+        {"galera-flushes-commits": {"cloud-openstack-mariadb-mysqld"}},
+    ),
+    Broken(
+        "queues whose log is not synced",
+        (("ConfigMap", "cloud-openstack-rabbitmq-kolla", _configured(UNSYNCED, "advanced.config")),),
+        {"rabbitmq-syncs-log": {"cloud-openstack-rabbitmq"}},
+    ),
+    Broken(
+        "Ceph that acknowledges one copy",
+        (("ConfigMap", "cloud-openstack-ceph-mon-config", _configured(ONE_COPY, "ceph.conf")),),
+        {"ceph-acknowledges-two-copies": {"cloud-openstack-ceph-mon-config"}},
     ),
     Broken(
         "writes on every member of the database",

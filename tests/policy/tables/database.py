@@ -1,8 +1,8 @@
-from policy.rules.database import galera_keeps_quorum, proxysql_single_writer
+from policy.rules.database import galera_flushes_commits, galera_keeps_quorum, proxysql_single_writer
 from tests.policy.cases import case
 from tests.policy.world import UNKNOWN, Given, config_map, names, of_cluster, quorum, reading, workload
 
-keeps, writer = galera_keeps_quorum, proxysql_single_writer
+keeps, flushes, writer = galera_keeps_quorum, galera_flushes_commits, proxysql_single_writer
 
 DATABASE = reading(quorum("mysqld", "mysqld-server"), "db")
 GOOD = "!includedir /etc/mysql/conf.d/\n[mysqld]\nskip-name-resolve\nwsrep-on=ON # on\nwsrep_cluster_address = "
@@ -148,6 +148,36 @@ CASES = (
     ),
     case(keeps, "an unknown configuration", DATABASE, configured(UNKNOWN), undecided="mysqld"),
     case(keeps, "a weight that is none", DATABASE, options("pc.weight=heavy"), undecided="mysqld", message="'heavy'"),
+    case(flushes, "by default", DATABASE, configured(f"{GOOD}{MEMBERS}\n"), passes="mysqld"),
+    case(
+        flushes,
+        "written out",
+        DATABASE,
+        configured("[mysqld]\ninnodb-flush-log-at-trx-commit=1\ninnodb_doublewrite = ON\n"),
+        passes="mysqld",
+    ),
+    *(
+        case(
+            flushes,
+            f"flush {value}",
+            DATABASE,
+            configured(f"[mysqld]\ninnodb_flush_log_at_trx_commit = {value} # faster\n"),
+            fails="mysqld",
+            message=f"innodb_flush_log_at_trx_commit is {value}; expected 1",
+        )
+        for value in "023"
+    ),
+    case(flushes, "an argument", running("--innodb-flush-log-at-trx-commit=0"), fails="mysqld", message="is 0"),
+    case(
+        flushes,
+        "no doublewrite",
+        DATABASE,
+        configured("[mysqld]\ninnodb_doublewrite=off\n"),
+        fails="mysqld",
+        message="innodb_doublewrite is off; expected ON",
+    ),
+    case(flushes, "one member", quorum("single", "mysqld-server", replicas=1)),
+    case(flushes, "an unknown configuration", DATABASE, configured(UNKNOWN), undecided="mysqld"),
     case(writer, "one writer by default", proxy(SERVERS + WATCHED % ""), passes="proxy-config"),
     case(writer, "one writer", proxy(SERVERS + WATCHED % ", max_writers=1"), passes="proxy-config"),
     case(

@@ -1,8 +1,8 @@
-from policy.rules.messaging import rabbitmq_pauses_minority, rabbitmq_quorum_queues
+from policy.rules.messaging import rabbitmq_pauses_minority, rabbitmq_quorum_queues, rabbitmq_syncs_log
 from tests.policy.cases import case
 from tests.policy.world import UNKNOWN, Given, config_map, of_cluster, quorum, reading, workload
 
-pauses, queues = rabbitmq_pauses_minority, rabbitmq_quorum_queues
+pauses, queues, syncs = rabbitmq_pauses_minority, rabbitmq_quorum_queues, rabbitmq_syncs_log
 
 RABBIT = reading(quorum(), "rabbit")
 GOOD = "# ours\ncluster_partition_handling = pause_minority\ndefault_queue_type = quorum\n"
@@ -14,6 +14,24 @@ def configured(text: object, file: str = "rabbitmq.conf") -> Given:
 
 
 CASES = (
+    case(syncs, "by default", RABBIT, configured(GOOD), passes="rabbitmq"),
+    case(
+        syncs,
+        "in advanced.config",
+        RABBIT,
+        configured("[{ra, [{wal_sync_method, datasync}]}].", "advanced.config"),
+        passes="rabbitmq",
+    ),
+    case(
+        syncs,
+        "not at all",
+        RABBIT,
+        configured("[{ra, [{wal_sync_method, none}]}].", "advanced.config"),
+        fails="rabbitmq",
+        message="wal_sync_method is none; expected datasync",
+    ),
+    case(syncs, "no RabbitMQ", workload("keystone")),
+    case(syncs, "unknown configuration", RABBIT, configured(UNKNOWN, "advanced.config"), undecided="rabbitmq"),
     case(pauses, "in rabbitmq.conf", RABBIT, configured(GOOD), passes="rabbitmq"),
     case(
         pauses,
