@@ -29,7 +29,11 @@ join() {
     until rabbitmqctl --quiet --longnames --node "$NODENAME" await_startup --timeout 30 2>/dev/null; do
         forget || true
     done
+    # RabbitMQ syncs neither its feature flags nor its virtual hosts: for half a minute, a power cut would leave these files
+    # empty, and the member would not start. Until they are on the disk, it is a member that may join again.
+    sync --file-system "$data"
     rm "$data/joining"
+    sync --file-system "$data"
 }
 
 await_name

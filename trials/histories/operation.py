@@ -29,12 +29,15 @@ class ClientOperation:
 def parse(lines: Iterable[str]) -> list[ClientOperation]:
     """Returns the operations of a client's log, in the order of their invocations: one JSON object a line.
 
-    Other lines are ignored, so that a client may print errors too.
+    An operation may have two lines, one when it begins, with an unknown outcome, and one when it is completed: a client
+    that is killed leaves the first. Other lines are ignored, so that a client may print errors too.
     """
-    logged = (line for line in lines if line.startswith("{") and line.endswith("}\n"))
-    return sorted(
-        (ClientOperation(**cast("dict[str, Any]", json.loads(line))) for line in logged), key=lambda each: each.invoked
-    )
+    found: dict[tuple[int, float], ClientOperation] = {}
+    for line in lines:
+        if line.startswith("{") and line.endswith("}\n"):
+            each = ClientOperation(**cast("dict[str, Any]", json.loads(line)))
+            found[each.process, each.invoked] = each
+    return sorted(found.values(), key=lambda each: each.invoked)
 
 
 @dataclass(frozen=True)

@@ -72,6 +72,8 @@ def client(settings: Any, numbers: Any, process: int) -> None:
         action = random.choice(("read", "read", "write", "cas"))  # noqa: S311
         asked: list[Any] = {"read": [key], "write": [key, number], "cas": [key, last, number]}[action]
         invoked = time.monotonic()
+        begun = {"process": process, "action": action, "value": asked, "invoked": invoked}
+        say(begun | {"outcome": "unknown"})  # in case that this client is killed meanwhile
         try:
             asked, said = [*asked, *CALLS[action](member, *asked)], "ok"
             last = asked[1] or number
@@ -82,10 +84,14 @@ def client(settings: Any, numbers: Any, process: int) -> None:
             said, choice = "no" if isinstance(error.reason, ConnectionRefusedError) else "unknown", choice + 1
         except (OSError, ValueError, http.client.HTTPException):
             said, choice = "unknown", choice + 1
-        operation = {"process": process, "action": action, "value": asked, "invoked": invoked}
-        sys.stdout.write(json.dumps(operation | {"completed": time.monotonic(), "outcome": said}) + "\n")
-        sys.stdout.flush()
+        say(begun | {"value": asked, "outcome": said})
         time.sleep(PAUSE)
+
+
+def say(operation: dict[str, Any]) -> None:
+    """Prints what is known of an operation now."""
+    sys.stdout.write(json.dumps(operation | {"completed": time.monotonic()}) + "\n")
+    sys.stdout.flush()
 
 
 def main() -> None:

@@ -18,7 +18,7 @@ from trials.histories import append_lists, bank, operation, silence
 from trials.histories.operation import Anomaly, ClientOperation
 from trials.services import stalls
 from trials.services.containers import TriedContainer
-from trials.services.stalls import Stall
+from trials.services.stalls import SETTLE, Stall
 from trials.services.testbed import Broken, ServiceMachine, ServiceTestbed, place, require, until
 from trials.trial_report import Proof, in_turn
 
@@ -413,6 +413,7 @@ def _stall(cluster: GaleraCluster, load: Load, stall: Stall) -> list[str]:
     began = time.monotonic()
     name = next(iter(cluster.members))
     notes = stall.hold(cluster.members[name], lambda: f"{name} {cluster.state(name)}")
+    time.sleep(SETTLE)
     back = cluster.wait_ready(*cluster.members)
     load.more(seconds=START)
     silent = silence.longest(load.history(), began)

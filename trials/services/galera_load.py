@@ -91,7 +91,9 @@ def client(settings: Any, numbers: Any, process: int, history: Any) -> None:
                     read_all = {"process": process, "action": "total", "invoked": invoked, "outcome": "ok"}
                     record(history, read_all | {"value": total(cursor)})
                     invoked = time.monotonic()
-                said = "unknown"  # until the server has answered
+                said = "unknown"  # until the server has answered, and in case that this client is killed meanwhile
+                begun = {"process": process, "action": "transaction", "invoked": invoked, "outcome": said}
+                record(history, begun | {"value": steps})
                 steps = transfer(cursor, settings["accounts"], number, read, written)
             said = "ok"
         except pymysql.err.MySQLError as error:
@@ -107,7 +109,7 @@ def client(settings: Any, numbers: Any, process: int, history: Any) -> None:
 
 
 def record(history: Any, operation: dict[str, Any]) -> None:
-    """Writes an operation that has just completed into the history."""
+    """Writes what is known of an operation now into the history."""
     history.write(json.dumps(operation | {"completed": time.monotonic()}) + "\n")
 
 

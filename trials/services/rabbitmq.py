@@ -16,7 +16,7 @@ from trials.histories import operation, queues, silence
 from trials.histories.operation import ClientOperation
 from trials.services import stalls
 from trials.services.containers import TriedContainer
-from trials.services.stalls import Stall
+from trials.services.stalls import SETTLE, Stall
 from trials.services.testbed import Broken, ServiceMachine, ServiceTestbed, place, require, until
 from trials.trial_report import Proof, in_turn
 
@@ -283,6 +283,7 @@ def _stall(cluster: RabbitmqCluster, stall: Stall) -> list[str]:
     began = time.monotonic()
     name = next(iter(cluster.members))
     notes = stall.hold(cluster.members[name], lambda: "ready" if cluster.ready(name) else "not ready")
+    time.sleep(SETTLE)
     back = cluster.wait_ready(*cluster.members)
     cluster.more()
     silent = silence.longest(cluster.history(), began)

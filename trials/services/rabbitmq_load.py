@@ -55,6 +55,7 @@ def publish(settings: Any, numbers: Any, process: int, history: Any) -> None:
                 channel.queue_declare(QUEUE, durable=True)
                 channel.confirm_delivery()
             said = "unknown"
+            record(history, process, number, invoked, said)  # in case that this client is killed meanwhile
             channel.basic_publish(
                 "", QUEUE, str(number).encode(), pika.BasicProperties(delivery_mode=2), mandatory=True
             )
@@ -64,11 +65,16 @@ def publish(settings: Any, numbers: Any, process: int, history: Any) -> None:
         except (pika.exceptions.AMQPError, OSError):
             channel, choice = None, choice + 1
             time.sleep(0.3)
-        operation = {"process": process, "action": "publish", "value": number, "invoked": invoked}
-        history.write(json.dumps(operation | {"completed": time.monotonic(), "outcome": said}) + "\n")
+        record(history, process, number, invoked, said)
         sys.stdout.write(f"{number} {said}\n")
         sys.stdout.flush()
         time.sleep(0.01)
+
+
+def record(history: Any, process: int, number: int, invoked: float, outcome: str) -> None:
+    """Writes into the history what is known of a message now."""
+    operation = {"process": process, "action": "publish", "value": number, "invoked": invoked}
+    history.write(json.dumps(operation | {"completed": time.monotonic(), "outcome": outcome}) + "\n")
 
 
 def drain(settings: Any) -> None:

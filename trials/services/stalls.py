@@ -10,6 +10,8 @@ from trials.services.testbed import Broken, ServiceMachine
 
 LENGTH = 60.0
 """Seconds that a fault lasts: longer than the time-outs of members for each other."""
+SETTLE = 10.0
+"""Seconds after a fault until the probes of a member say how it is now: those of a member that slept are old."""
 _FILL = 'fallocate --length "$(df --block-size=1 --output=avail "$1" | tail -n 1)" "$1/filler" || true'
 
 
