@@ -22,6 +22,8 @@ import pika.exceptions
 
 QUEUE = "proof"
 CLIENTS = 3
+SILENT = 15
+"""Seconds without a message after which a queue counts as empty: it may have no leader for a moment."""
 stop = threading.Event()
 
 
