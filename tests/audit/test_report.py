@@ -64,6 +64,7 @@ def report(tmp_path: Path) -> Callable[[list[Event]], Report]:
 Reports = Callable[[list[Event]], Report]
 
 NOT_APPLICABLE = {
+    "ceph-acknowledges-two-copies",
     "alone-on-own-nodes",
     "api-requests-in-flight",
     "api-server-lists-etcd",
