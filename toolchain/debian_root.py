@@ -116,6 +116,11 @@ NETWORK_IMAGES = Root(
     programs=("usr/sbin/nginx", "usr/sbin/nft"),
 )
 """The root with the programs for the machine lab's images of nginx and kube-proxy."""
+CALICO_IMAGE = Root(
+    packages=("bird2", "conntrack", "ipset", "iproute2", "iptables", "kmod", "nftables", "procps", "runit"),
+    programs=("usr/sbin/bird", "usr/sbin/ipset", "usr/bin/runsvdir"),
+)
+"""The root with the programs that calico-node starts."""
 GUEST = Root(
     packages=(
         "cloud-init",

@@ -8,8 +8,10 @@ from ipaddress import IPv4Address, IPv4Network
 from itertools import combinations
 
 from blueprint.problems import Problem
+from blueprint.stackfile import calico
 from blueprint.stackfile.settings import Networks, Settings
 
+KEY = "quorate:networks"
 POD_ADDRESSES = 256
 """Number of pod addresses that each node needs: a /24 of the pod network (kube-controller-manager's default)."""
 _THIS_NETWORK = IPv4Network("0.0.0.0/8")
@@ -20,18 +22,19 @@ _SERVICES = range(12, 25)
 def problems(settings: Settings, addressed: Mapping[str, Sequence[str]]) -> Iterator[Problem]:
     """Yields the problems of a stack's addresses and networks. `addressed`: names of the machines with each address."""
     networks = settings.networks
-    named = {"pods": networks.pods, "services": networks.services}
+    named = {f"{KEY}.pods": networks.pods, f"{KEY}.services": networks.services}
     if networks.management:
-        named["management"] = networks.management
+        named[f"{KEY}.management"] = networks.management
+    if settings.calico.tunnels:
+        named[calico.TUNNELS] = settings.calico.tunnels
     unusable = list(_unusable_networks(named))
     yield from unusable
     if unusable:
         return  # addresses are checked once the networks are valid
     for (first, left), (second, right) in combinations(named.items(), 2):
         if left.overlaps(right):
-            yield Problem(
-                f"quorate:networks.{second}", f"{right} overlaps {first} {left}; write networks that do not overlap"
-            )
+            name = first.rpartition(".")[2]
+            yield Problem(second, f"{right} overlaps {name} {left}; write networks that do not overlap")
     yield from _sizes(networks, len(addressed))
     wrongs: dict[str, list[str]] = {}
     for address, names in addressed.items():
@@ -43,11 +46,9 @@ def problems(settings: Settings, addressed: Mapping[str, Sequence[str]]) -> Iter
 
 
 def _unusable_networks(named: Mapping[str, IPv4Network]) -> Iterator[Problem]:
-    for name, network in named.items():
+    for key, network in named.items():
         if reason := _unusable(network.network_address) or _unusable(network.broadcast_address):
-            yield Problem(
-                f"quorate:networks.{name}", f"{network} {reason}; write a private network, such as 10.20.0.0/16"
-            )
+            yield Problem(key, f"{network} {reason}; write a private network, such as 10.20.0.0/16")
 
 
 def _sizes(networks: Networks, machines: int) -> Iterator[Problem]:

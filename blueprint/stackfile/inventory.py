@@ -19,7 +19,7 @@ from socket import inet_aton
 from blueprint.hypervisor_types import HYPERVISOR_TYPES, HypervisorName, HypervisorType
 from blueprint.patterns import check_name, expand, expand_numbered
 from blueprint.problems import Problem
-from blueprint.stackfile import addresses, server_checks
+from blueprint.stackfile import addresses, calico, server_checks
 from blueprint.stackfile.servers import Disk, Server, VirtualMachine
 from blueprint.stackfile.settings import Settings
 from blueprint.stackfile.ssh import HOST_KEY_ADVICE, host_keys
@@ -90,6 +90,7 @@ def problems(settings: Settings) -> list[Problem]:
     found: list[Problem] = []
     named: dict[str, list[str]] = defaultdict(list)
     addressed: dict[str, list[str]] = defaultdict(list)
+    racked: dict[str | None, list[str]] = defaultdict(list)
     unknown: list[str] = []
     for index, server in enumerate(settings.servers):
         key = f"quorate:servers[{index}] ({server.name})"
@@ -98,6 +99,7 @@ def problems(settings: Settings) -> list[Problem]:
             for machine in list(_machines_of(server)):
                 named[machine.name].append(key)
                 addressed[machine.address].append(machine.name)
+                racked[machine.rack].append(machine.name)
                 if machine.host_key is None and not is_made(machine, settings):
                     unknown.append(machine.name)
         except EntryError as error:
@@ -110,6 +112,7 @@ def problems(settings: Settings) -> list[Problem]:
         message = f"target live logs in to machines by SSH, and {names} have no hostKey; {HOST_KEY_ADVICE} of each"
         found.append(Problem("quorate:servers", message))
     found += addresses.problems(settings, addressed)
+    found += calico.problems(settings, racked)
     return found
 
 

@@ -18,11 +18,13 @@ from blueprint.openstack.projects.records import Records, stack_records
 from blueprint.stackfile.cloud_content import Bootstrap
 from blueprint.stackfile.servers import Server, or_path
 from blueprint.stackfile.values import (
+    Address,
     Digests,
     Domain,
     Image,
     Instances,
     Interface,
+    Label,
     Names,
     Namespace,
     Network,
@@ -186,6 +188,43 @@ class Networks(Strict):
     ] = {"physnet1": PhysicalNetwork()}
 
 
+class BgpPeer(Strict):
+    """A router outside of the cluster that learns the addresses of pods, such as the switch of a rack (004, 5.5.8)."""
+
+    address: Annotated[Address, Field(description="the router's address, which nodes reach")]
+    as_number: Annotated[int, Field(gt=0, lt=2**32, description="the router's BGP AS number")]
+    rack: Annotated[
+        Label | None, Field(description="only the nodes of this rack peer with it; left out: every node")
+    ] = None
+
+
+class CalicoManifest(Strict):
+    """A copy of Calico's manifest, for machines that cannot reach GitHub or for another version."""
+
+    url: Annotated[
+        str, StringConstraints(pattern=r"^https?://[A-Za-z0-9][-A-Za-z0-9.:]*/[-A-Za-z0-9._~/%+]*$", max_length=500)
+    ]
+    sha256: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+
+
+class CalicoSettings(Strict):
+    """How Calico connects pods on different nodes. The default fits nodes of one layer 2."""
+
+    encapsulation: Annotated[
+        Literal["none", "ipip", "vxlan"],
+        Field(description="tunnels between all nodes; none: the network of the nodes routes the pods' addresses"),
+    ] = "none"
+    tunnels: Annotated[
+        Network | None,
+        Field(description="network of the tunnels' addresses, which NetworkPolicies admit; only with an encapsulation"),
+    ] = None
+    mtu: Annotated[
+        int | None, Field(ge=1280, le=9216, description="MTU of the pods' interfaces; left out: from the node's")
+    ] = None
+    peers: Annotated[tuple[BgpPeer, ...], Field(description="routers that learn the pods' addresses by BGP")] = ()
+    manifest: CalicoManifest | None = None
+
+
 class Ingress(Strict):
     """How clients outside of the cluster reach the services: a name below the domain for each, with TLS (004, 1.6)."""
 
@@ -288,6 +327,7 @@ class Settings(Strict):
         Literal["calico", "none"],
         Field(description="the network plugin of pods that Quorate installs; none: you install another one"),
     ] = "calico"
+    calico: CalicoSettings = CalicoSettings()
     ingress: Ingress | None = None
     ssh: Ssh = Ssh()
     projects: Annotated[

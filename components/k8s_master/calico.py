@@ -1,6 +1,7 @@
-"""Calico, the network of the cluster's pods, with NetworkPolicies: its manifest, and its BGP configuration.
+"""Calico, the network of the cluster's pods, with NetworkPolicies: its manifest, its pools and its BGP configuration.
 
-The first master downloads Calico's manifest in one pinned version, compares its digest, and applies it.
+The first master downloads Calico's manifest in one pinned version, or the one that the stack names, compares its
+digest, and applies it with the changes of calico_objects.py.
 
 In clusters of fewer than 1000 nodes, every node peers with every other node. At 1000 nodes, this full mesh took
 'significant time during node startup', and source 004 (5.5.8) requires route reflectors. Quorate uses the masters,
@@ -9,25 +10,23 @@ which are on different servers and start before the workers.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+import hashlib
+from dataclasses import replace
 from typing import Any
 
+import contract
 from blueprint.plan.nodes import Node
 from blueprint.plan.plan import Plan
-from components.k8s_master import cluster_objects
+from blueprint.stackfile.settings import CalicoManifest
+from components.k8s_master import calico_objects, cluster_objects
 from components.k8s_master.cluster_objects import INITIALISE, KUBECTL
-from components.k8s_master.versions import large
 from components.kubelet import KUBERNETES
 from components.machine import File, Parts, Step
-from contract import HOSTNAME, REFLECTOR
+from contract import REFLECTOR
 from files.yaml_writer import template
 
 DIRECTORY = f"{KUBERNETES}/calico"
 DATASTORE = "kubernetes"
-API = "crd.projectcalico.org/v1"
-AS_NUMBER = 64512
-"""BGP's first private AS number, which is also Calico's default."""
 CLUSTER_ID = "244.0.0.1"
 
 VERSION = "v3.32.1"
@@ -37,14 +36,11 @@ _DIGESTS = {
     "calico-typha": "7ecc42a5ca2bd47764384f5c52b89b007c06cbf907fd3214c1cf4abc75ead76f",
 }
 """SHA-256 digests of the manifests of this version, by name."""
-MOST_WITHOUT_TYPHA = 50
-NODES_OF_A_TYPHA = 200
-LEAST_TYPHAS = 3
-"""Typha stands between calico-node and the API servers. Calico's manifest recommends it for more than 50 nodes, with a
-replica for each 100 to 200 nodes, and at least 3."""
 
 INSTALL = "install-calico"
 _CONFIGURE = "configure-calico"
+_OWN = f"--selector={contract.MANAGED_BY}=quorate"
+_KINDS = "bgppeers.crd.projectcalico.org,ippools.crd.projectcalico.org"
 
 
 def is_installed(plan: Plan) -> bool:
@@ -52,15 +48,10 @@ def is_installed(plan: Plan) -> bool:
     return plan.settings.cni == "calico"
 
 
-def route_reflectors(plan: Plan) -> tuple[Node, ...]:
-    """Returns the masters that are Calico's route reflectors; () if all nodes peer with each other."""
-    return plan.masters if large(plan) else ()
-
-
-def typhas(plan: Plan) -> int:
-    """Returns the number of Typha's replicas; 0 without Typha."""
-    nodes = len(plan.nodes)
-    return max(LEAST_TYPHAS, math.ceil(nodes / NODES_OF_A_TYPHA)) if nodes > MOST_WITHOUT_TYPHA else 0
+def manifest(plan: Plan) -> CalicoManifest:
+    """Returns where Calico's manifest is downloaded, and its digest."""
+    name = "calico-typha" if calico_objects.typhas(plan) else "calico"
+    return plan.settings.calico.manifest or CalicoManifest(url=f"{_SOURCE}/{name}.yaml", sha256=_DIGESTS[name])
 
 
 def parts(plan: Plan, master: Node) -> Parts:
@@ -68,49 +59,77 @@ def parts(plan: Plan, master: Node) -> Parts:
     if not is_installed(plan):
         return Parts()
     found = _installation(plan) if master == plan.masters[0] else Parts()
-    return found + _reflector(plan, master) if master in route_reflectors(plan) else found
+    return found + _reflector(plan, master) if master in calico_objects.route_reflectors(plan) else found
 
 
 def _installation(plan: Plan) -> Parts:
-    reflectors = route_reflectors(plan)
-    documents = [_bgp_configuration(mesh=not reflectors), *([_bgp_peer(reflectors)] if reflectors else [])]
-    path = f"{DIRECTORY}/bgp.yaml"
-    configure = cluster_objects.apply(_CONFIGURE, "Tells Calico which nodes exchange routes.", path, after=INSTALL)
-    return Parts((File(path, template(*documents)),), (_install(typhas(plan)), configure))
+    source = manifest(plan)
+    name = f"calico-{source.sha256[:12]}.yaml"
+    kustomization = template(calico_objects.kustomization(plan, name))
+    made_of = kustomization + template(*calico_objects.changes(plan, ""))
+    stamp = hashlib.sha256(made_of.encode()).hexdigest()[:16]
+    network = File(f"{DIRECTORY}/network.yaml", template(*calico_objects.network(plan)))
+    files = (
+        File(f"{DIRECTORY}/kustomization.yaml", kustomization),
+        File(f"{DIRECTORY}/{calico_objects.CHANGES}", template(*calico_objects.changes(plan, stamp))),
+        network,
+    )
+    install = _install(source, f"$ROOT{DIRECTORY}/{name}", stamp, calico_objects.typhas(plan))
+    return Parts(files, (install, _configure(plan, network.path)))
 
 
-def _install(replicas: int) -> Step:
-    """Returns the step that applies Calico's manifest. `replicas`: of Typha."""
-    name = "calico-typha" if replicas else "calico"
-    path = f"$ROOT{DIRECTORY}/{name}-{VERSION}.yaml"
-    verify = f'echo "{_DIGESTS[name]}  {path}" | sha256sum --check --quiet -'
-    namespace = "--namespace=kube-system"
-    check = f"{verify} 2>/dev/null\n{KUBECTL} {namespace} get daemonset calico-node >/dev/null"
-    scale = ""
+def _install(source: CalicoManifest, path: str, stamp: str, replicas: int) -> Step:
+    """Returns the step that applies Calico's manifest. `path`: of its copy; `replicas`: of Typha."""
+    verify = f'echo "{source.sha256}  {path}" | sha256sum --check --quiet -'
+    get = f"{KUBECTL} --namespace=kube-system get"
+    escaped = calico_objects.STAMP.replace(".", r"\.")
+    check = f"""\
+{verify} 2>/dev/null
+[ "$({get} daemonset calico-node --output='jsonpath={{.metadata.annotations.{escaped}}}')" = "{stamp}" ]"""
     if replicas:
-        given = f"{KUBECTL} {namespace} get deployment calico-typha --output='jsonpath={{.spec.replicas}}'"
-        check += f'\n[ "$({given})" = "{replicas}" ]'
-        scale = f"\n{KUBECTL} {namespace} scale deployment calico-typha --replicas={replicas}"
+        check += f"""
+[ "$({get} deployment calico-typha --output='jsonpath={{.spec.replicas}}')" = "{replicas}" ]"""
     return Step(
         name=INSTALL,
-        does=f"Installs Calico {VERSION}, the network of the pods.",
+        does="Installs Calico, the network of the pods.",
         check=check,
         apply=f"""\
 if ! {verify} 2>/dev/null; then
   mkdir -p "$ROOT{DIRECTORY}"
   curl --fail --silent --show-error --location --retry 5 --max-time 300 --output "{path}" \\
-    {_SOURCE}/{name}.yaml
+    {source.url}
   {verify}
 fi
-{KUBECTL} apply --server-side --force-conflicts -f "{path}" >/dev/null{scale}""",
+{KUBECTL} apply --server-side --force-conflicts -k "$ROOT{DIRECTORY}" >/dev/null""",
         after=(INITIALISE,),
+    )
+
+
+def _configure(plan: Plan, path: str) -> Step:
+    """Returns the step that applies pools and BGP configuration, and deletes those that the stack no longer has."""
+    names = " ".join(
+        f"{document['kind'].lower()}.crd.projectcalico.org/{document['metadata']['name']}"
+        for document in calico_objects.network(plan)
+    )
+    step = cluster_objects.apply(
+        _CONFIGURE, "Tells Calico which addresses pods have, and which nodes exchange routes.", path, after=INSTALL
+    )
+    former = f"""\
+former=""
+for each in $({KUBECTL} get {_KINDS} {_OWN} --output=name); do
+  case " {names} " in *" $each "*) ;; *) former="$former $each" ;; esac
+done"""
+    return replace(
+        step,
+        check=f'{step.check}\n{former}\n[ -z "$former" ]',
+        apply=f'{step.apply}\n{former}\n[ -z "$former" ] || {KUBECTL} delete $former',
     )
 
 
 def _reflector(plan: Plan, master: Node) -> Parts:
     """Returns the file and step that make a master a route reflector. Its Node object must exist."""
     path = f"{DIRECTORY}/route-reflector.yaml"
-    document = {
+    document: dict[str, Any] = {
         "apiVersion": "v1",
         "kind": "Node",
         "metadata": {"name": master.name, "annotations": {REFLECTOR: CLUSTER_ID}},
@@ -118,22 +137,3 @@ def _reflector(plan: Plan, master: Node) -> Parts:
     after = _CONFIGURE if master == plan.masters[0] else "join"
     step = cluster_objects.apply("reflect-routes", "Makes this master a route reflector of Calico.", path, after=after)
     return Parts((File(path, template(document)),), (step,))
-
-
-def _bgp_configuration(*, mesh: bool) -> dict[str, Any]:
-    return {
-        "apiVersion": API,
-        "kind": "BGPConfiguration",
-        "metadata": {"name": "default"},
-        "spec": {"asNumber": AS_NUMBER, "nodeToNodeMeshEnabled": mesh, "logSeverityScreen": "Info"},
-    }
-
-
-def _bgp_peer(reflectors: Sequence[Node]) -> dict[str, Any]:
-    names = ", ".join(f"'{node.name}'" for node in reflectors)
-    return {
-        "apiVersion": API,
-        "kind": "BGPPeer",
-        "metadata": {"name": "route-reflectors"},
-        "spec": {"nodeSelector": "all()", "peerSelector": f"{HOSTNAME} in {{ {names} }}"},
-    }

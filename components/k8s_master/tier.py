@@ -13,7 +13,17 @@ import contract
 from blueprint.plan.nodes import Node
 from blueprint.plan.plan import Plan
 from components.component import Component, Facts, plain
-from components.k8s_master import api_proxy, calico, dns, etcd, etcd_clients, external_etcd, kubeadm, node_dns
+from components.k8s_master import (
+    api_proxy,
+    calico,
+    calico_objects,
+    dns,
+    etcd,
+    etcd_clients,
+    external_etcd,
+    kubeadm,
+    node_dns,
+)
 from components.k8s_master.pki import Pki
 from components.k8s_master.versions import kubernetes
 from components.machine import Parts
@@ -39,7 +49,7 @@ class Calico(Component[Plan]):
 
     @staticmethod
     def facts(args: Plan) -> Facts:
-        reflectors = [node.name for node in calico.route_reflectors(args)]
+        reflectors = [node.name for node in calico_objects.route_reflectors(args)]
         return plain(route_reflectors=reflectors, datastore=calico.DATASTORE)
 
     def build(self, name: str, args: Plan) -> None:

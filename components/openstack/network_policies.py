@@ -8,8 +8,8 @@ list (definition.py), on these ports, and nothing else. A process without ports 
 - Pods on the host's network (computes, agents, OSDs) have no policy, because Kubernetes does not apply any to them.
   When they connect to other pods, they have the address of their node, which pod selectors do not match. Therefore the
   client kind `nodes` admits the management network.
-- With an overlay between nodes (IPIP, VXLAN), connections of these pods would have an address of the pod network, which
-  no policy admits. Calico must route without an overlay.
+- With an overlay between nodes (IPIP, VXLAN), connections of these pods have the address of their node's tunnel. All
+  tunnels have addresses of one network (`quorate:calico.tunnels`), which `nodes` then admits too.
 - APIs and dashboards admit every address, because their clients are outside of the cluster. The ingress controller that
   forwards the requests may run in any namespace or on its node's network.
 - Probes come from the node that runs the pod. Network plugins admit them regardless of policies.
@@ -31,15 +31,14 @@ MONITORING = "prometheus"
 
 
 def node_networks(plan: Plan) -> tuple[str, ...]:
-    """Returns the networks that contain the nodes' addresses.
+    """Returns the networks that contain the nodes' addresses, and those of their tunnels.
 
     These are the management network of the stack file or, without it, the /24 network of each address. With a /24, a
     new node rarely changes the policies.
     """
-    if plan.settings.networks.management:
-        return (str(plan.settings.networks.management),)
-    networks = {IPv4Network(f"{node.address}/24", strict=False) for node in plan.nodes}
-    return tuple(map(str, collapse_addresses(networks)))
+    management, tunnels = plan.settings.networks.management, plan.settings.calico.tunnels
+    nodes = {management} if management else {IPv4Network(f"{node.address}/24", strict=False) for node in plan.nodes}
+    return (*map(str, collapse_addresses(nodes)), *([str(tunnels)] if tunnels else []))
 
 
 def needed_by(process: ProcessDefinition, wiring: Wiring) -> tuple[str, ...]:

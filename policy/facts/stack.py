@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from functools import cached_property
+from ipaddress import IPv4Network
 from pathlib import Path
 
 from contract import NAME
@@ -27,6 +28,7 @@ from policy.facts.kubernetes.selectors import Labels
 from policy.facts.kubernetes.volumes import Volumes
 from policy.facts.kubernetes.workload import Workload, workloads
 from policy.facts.levels import RuleLevel
+from policy.facts.machines.address_pools import tunnel_networks
 from policy.facts.machines.etcd_files import EtcdConfiguration, etcd_configuration
 from policy.facts.machines.host_commands import Command, Hosts, commands
 from policy.facts.machines.libvirt import LibvirtDomain, domains
@@ -278,6 +280,11 @@ class Facts:
     def autoscalers(self) -> tuple[Autoscaler, ...]:
         """The stack's autoscalers: objects that change the number of a workload's pods."""
         return autoscalers(self.resources)
+
+    @cached_property
+    def tunnel_networks(self) -> tuple[IPv4Network, ...]:
+        """Networks of the addresses of Calico's tunnels between nodes; () without tunnels."""
+        return tunnel_networks(self.resources, self.machines, self.workloads)
 
     @cached_property
     def network_policies(self) -> tuple[NetworkPolicy, ...]:

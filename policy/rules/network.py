@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from ipaddress import IPv4Address, IPv4Network
 
 from policy.facts.kubernetes.autoscalers import Autoscaler
 from policy.facts.kubernetes.network_policies import Direction, NetworkPolicy
@@ -147,3 +148,42 @@ def autoscaler_keeps_members(_facts: Facts, autoscaler: Autoscaler) -> Iterator[
             f"scales {kind} {name} between {autoscaler.least} and {pluralize(autoscaler.most, 'member')}",
             "a fixed number of members",
         )
+
+
+def _admits_nodes(facts: Facts, policy: NetworkPolicy) -> bool:
+    return any(_nodes_of(facts, networks) for networks in policy.admitted_networks)
+
+
+def _nodes_of(facts: Facts, networks: Sequence[IPv4Network]) -> list[str]:
+    """Returns the nodes whose address is in one of the networks."""
+    nodes = ((machine.node, machine.address) for machine in facts.machines if machine.single and machine.address)
+    return [node for node, address in nodes if any(IPv4Address(address) in each for each in networks)]
+
+
+@rule(
+    id="network-policy-admits-tunnels",
+    title="NetworkPolicies that admit nodes admit the addresses of their tunnels too",
+    severity=Severity.CRITICAL,
+    rationale="With IPIP or VXLAN between nodes, a connection of a pod on its node's network, such as that of "
+    "nova-compute to RabbitMQ, comes from the address of the node's tunnel. A policy that admits only the node's own "
+    "address cuts it off.",
+    sources=(RuleSource("project", "Networks", 3),),
+    remediation="Let Calico route without encapsulation (quorate:calico.encapsulation: none), or give tunnels a "
+    "network of their own (quorate:calico.tunnels; an IPPool with allowedUses [Tunnel]) and admit it beside the nodes.",
+    subjects=lambda facts: facts.network_policies,
+    applies=lambda facts, policy: bool(facts.tunnel_networks) and _admits_nodes(facts, policy),
+    not_applicable_reason="no packets between nodes are tunnelled, or no NetworkPolicy admits addresses of nodes",
+    since="0.6.0",
+)
+def network_policy_admits_tunnels(facts: Facts, policy: NetworkPolicy) -> Iterator[RuleProblem]:
+    """Checks each rule of the policy that admits a node: it must cover every network of tunnels."""
+    missing = {
+        tunnels
+        for networks in policy.admitted_networks
+        if _nodes_of(facts, networks)
+        for tunnels in facts.tunnel_networks
+        if not any(tunnels.subnet_of(each) for each in networks)
+    }
+    if missing:
+        names = join_names([str(each) for each in sorted(missing)])
+        yield RuleProblem(f"admits nodes, but not the tunnels' addresses {names}", f"an ipBlock with {names}")

@@ -64,6 +64,7 @@ def report(tmp_path: Path) -> Callable[[list[Event]], Report]:
 Reports = Callable[[list[Event]], Report]
 
 NOT_APPLICABLE = {
+    "network-policy-admits-tunnels",
     "ceph-acknowledges-two-copies",
     "alone-on-own-nodes",
     "api-requests-in-flight",

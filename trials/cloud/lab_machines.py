@@ -62,6 +62,10 @@ class Lab:
     """Address of the switch, and the machines' default route."""
     services: IPv4Network
     """The cluster's network of Services."""
+    pods: IPv4Network
+    """The cluster's network of pods."""
+    has_calico: bool = False
+    """Whether Calico connects the pods. Else static routes do, and NetworkPolicies are not enforced."""
 
     @cached_property
     def servers(self) -> dict[str, tuple[LabMachine, ...]]:
@@ -132,4 +136,5 @@ def lab_of(stack: str, plan: Plan, tree: Path) -> Lab:
         )
         for node, share in zip(plan.machines, shares, strict=False)
     )
-    return Lab(stack, machines, management, gateway, plan.settings.networks.services)
+    networks = plan.settings.networks
+    return Lab(stack, machines, management, gateway, networks.services, networks.pods)

@@ -1,7 +1,7 @@
 """The lab's network: a switch, a bridge for each server behind it, and a network namespace for each machine.
 
-The host's own network stays as it is: the switch is in a namespace too. Pods reach each other by static routes, in
-place of Calico.
+The host's own network stays as it is: the switch is in a namespace too. Pods reach each other by static routes, unless
+the lab has Calico.
 """
 
 from __future__ import annotations
@@ -51,7 +51,10 @@ def create(lab: Lab) -> None:
         for port, machine in enumerate(machines, start=1):
             if namespace(machine) not in existing:
                 _add_machine(lab, machine, port)
-    _ip(SWITCH, [f"route replace {each.pods} via {each.address}" for each in lab.machines])
+    if lab.has_calico:
+        route_through(lab.pods, lab.workers[0])  # it knows the other nodes' pods
+    else:
+        _ip(SWITCH, [f"route replace {each.pods} via {each.address}" for each in lab.machines])
 
 
 def remove() -> None:
@@ -136,7 +139,8 @@ def _add_machine(lab: Lab, machine: LabMachine, port: int) -> None:
     run(["ip", "netns", "add", name])
     _ip(bridge, [f"link add {_port(port)} type veth peer name eth0 netns {name}"])
     _ip(bridge, [f"link set {_port(port)} master {_BRIDGE} up"])
-    routes = [f"route add {each.pods} via {each.address}" for each in lab.machines if each != machine]
+    others = () if lab.has_calico else (each for each in lab.machines if each != machine)
+    routes = [f"route add {each.pods} via {each.address}" for each in others]
     _ip(
         name,
         [

@@ -9,9 +9,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from trials.cloud import calico_images
 from trials.cloud.lab_machines import Lab, LabMachine
 
 PROGRAMS = "/opt/quorate"
+DEBIAN_PLUGINS, CALICO_PLUGINS = "/usr/lib/cni", "/opt/cni/bin"
+"""Directories of plugins of the Container Network Interface: Debian's, and the one that Calico's manifest fills."""
 UNITS = "etc/systemd/system"
 EVICTION = 100
 """MiB that kubelet keeps from pods; a machine shows as much more, so that the plan's memory is allocatable."""
@@ -27,7 +30,7 @@ version = 2
   restrict_oom_score_adj = true
   stats_collect_period = 60
   [plugins."io.containerd.grpc.v1.cri".cni]
-    bin_dir = "/usr/lib/cni"
+    bin_dir = "{plugins}"
     conf_dir = "/etc/cni/net.d"
   [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
     runtime_type = "io.containerd.runc.v2"
@@ -78,6 +81,11 @@ _CONTAINER = """\
 for hierarchy in cpu cpuacct cpuset memory devices freezer blkio pids; do
   mount -o remount,bind,rw "/sys/fs/cgroup/$hierarchy" || true
 done
+# systemd mounts it on a machine of its own; calico-node needs it.
+mount -o remount,rw /sys
+mkdir -p /sys/fs/bpf
+mount -t bpf bpf /sys/fs/bpf
+mount -o remount,ro /sys
 lab=/etc/quorate-lab
 mount --bind "$lab/overcommit_memory" /proc/sys/vm/overcommit_memory
 mount --bind "$lab/panic" /proc/sys/kernel/panic
@@ -122,8 +130,10 @@ def write(lab: Lab, machine: LabMachine, pause: str) -> None:
         "etc/hostname": f"{machine.name}\n",
         "etc/hosts": _hosts(lab),
         "etc/resolv.conf": f"nameserver {lab.gateway}\n",
-        "etc/containerd/config.toml": _CONTAINERD.format(pause=pause),
-        "etc/cni/net.d/10-quorate.conflist": json.dumps(_pod_network(machine), indent=1) + "\n",
+        "etc/containerd/config.toml": _CONTAINERD.format(
+            pause=pause, plugins=CALICO_PLUGINS if lab.has_calico else DEBIAN_PLUGINS
+        ),
+        **_pod_network(lab, machine),
         "etc/kubernetes/patches/kubeletconfiguration1+merge.yaml": _KUBELET_PATCH,
         "etc/quorate-lab/container.sh": _CONTAINER,
         "etc/quorate-lab/cores": f"{machine.capacity.cpu}\n",
@@ -154,8 +164,11 @@ def _hosts(lab: Lab) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _pod_network(machine: LabMachine) -> dict[str, object]:
-    return {
+def _pod_network(lab: Lab, machine: LabMachine) -> dict[str, str]:
+    """Returns the configuration of the pods' network. Calico writes its own, and finds that of BIRD."""
+    if lab.has_calico:
+        return {calico_images.BIRD: calico_images.bird_configuration(lab, machine)}
+    network = {
         "cniVersion": "1.0.0",
         "name": "quorate",
         "plugins": [
@@ -171,6 +184,7 @@ def _pod_network(machine: LabMachine) -> dict[str, object]:
             {"type": "portmap", "capabilities": {"portMappings": True}},
         ],
     }
+    return {"etc/cni/net.d/10-quorate.conflist": json.dumps(network, indent=1) + "\n"}
 
 
 def _write(path: Path, text: str) -> None:

@@ -7,8 +7,9 @@ ipBlock is meant for addresses outside the cluster, so it counts as admitting po
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from ipaddress import IPv4Network
 from typing import Literal
 
 from policy.facts.kubernetes.selectors import Labels, Selector, label_selector
@@ -73,6 +74,13 @@ class NetworkPolicy:
         """Whether a rule of the policy admits connections from all pods of the cluster to a TCP port of `receiver`."""
         rules = self._spec.at("ingress").items()
         return any(_is_open(rule.at("from")) and _admits_port(rule.at("ports"), receiver, port) for rule in rules)
+
+    @property
+    def admitted_networks(self) -> Iterator[tuple[IPv4Network, ...]]:
+        """The networks that each rule for incoming connections admits. Networks of IPv6 are left out."""
+        for rule in self._spec.at("ingress").items():
+            written = [peer.at("ipBlock", "cidr").text() for peer in rule.at("from").items()]
+            yield tuple(IPv4Network(each, strict=False) for each in written if each and ":" not in each)
 
     @property
     def _directions(self) -> tuple[str, ...]:

@@ -27,6 +27,6 @@ def test_a_rule_knows_its_frameworks() -> None:
 
 
 def test_a_control_without_rules_says_why() -> None:
-    entry = {"control": "X-1", "where": "1", "says": "something holds", "rules": []}
+    entry: dict[str, object] = {"control": "X-1", "where": "1", "says": "something holds", "rules": []}
     with pytest.raises(ValueError, match="X-1: write rules, or not_judged"):
         frameworks._control("x.yaml", entry)  # pyright: ignore[reportPrivateUsage]

@@ -1,11 +1,16 @@
 from collections.abc import Sequence
 
-from policy.rules.network import autoscaler_keeps_members, network_policy_admits_members, quorum_closed_to_cluster
+from policy.rules.network import (
+    autoscaler_keeps_members,
+    network_policy_admits_members,
+    network_policy_admits_tunnels,
+    quorum_closed_to_cluster,
+)
 from tests.policy.cases import case
-from tests.policy.world import UNKNOWN, Given, Props, quorum, workload
+from tests.policy.world import UNKNOWN, Given, Props, machine, quorum, workload
 
 admits, keeps = network_policy_admits_members, autoscaler_keeps_members
-closes = quorum_closed_to_cluster
+closes, tunnels = quorum_closed_to_cluster, network_policy_admits_tunnels
 
 SELF = {"podSelector": {"matchLabels": {"app.kubernetes.io/name": "rabbitmq"}}}
 SENTINELS = {"podSelector": {"matchLabels": {"app.kubernetes.io/name": "api"}}}
@@ -36,7 +41,81 @@ def scaled_object(name: str, **spec: object) -> Given:
     return Given("kubernetes:keda.sh/v1alpha1:ScaledObject", "scaler", props)
 
 
+def pool(**spec: object) -> Given:
+    props: Props = {"metadata": {"name": "pods"}, "spec": {"cidr": "172.16.0.0/13", **spec}}
+    return Given("kubernetes:crd.projectcalico.org/v1:IPPool", "pool", props)
+
+
+def master(text: object) -> Given:
+    """The first master, with Calico's pools."""
+    given = machine("master-1", "master", roles=["master"], files={"network.yaml": text})
+    return Given(given.type, given.name, {**given.props, "address": "10.20.0.21"})
+
+
+def blocks(*networks: str) -> list[Props]:
+    return ingress(*({"ipBlock": {"cidr": each}} for each in networks))
+
+
+def calico_node(**variables: str) -> Given:
+    env = [{"name": name, "value": value} for name, value in variables.items()]
+    container = {"name": "calico-node", "image": "calico/node", "env": env}
+    pod = {"spec": {"containers": [container]}}
+    props: Props = {"metadata": {"name": "calico-node", "namespace": "kube-system"}, "spec": {"template": pod}}
+    return Given("kubernetes:apps/v1:DaemonSet", "calico-node", props)
+
+
+DIRECT = "kind: IPPool\nspec: {cidr: 172.16.0.0/13, ipipMode: Never, vxlanMode: Never}\n"
+APART = (
+    "kind: IPPool\nspec: {cidr: 172.16.0.0/13, ipipMode: Always, allowedUses: [Workload]}\n---\n"
+    "kind: IPPool\nspec: {cidr: 10.30.0.0/20, ipipMode: Always, allowedUses: [Tunnel]}\n"
+)
+NODES = policy(ingress=blocks("10.20.0.0/16"))
+
 CASES = (
+    case(tunnels, "no tunnels", master(DIRECT), NODES),
+    case(tunnels, "no policy admits nodes", master(APART), policy(ingress=ANYTHING)),
+    case(
+        tunnels,
+        "tunnels with addresses of their own",
+        master(APART),
+        policy(ingress=blocks("10.20.0.0/16", "10.30.0.0/20")),
+        passes="policy",
+    ),
+    case(tunnels, "the nodes alone", master(APART), NODES, fails="policy", message="10.30.0.0/20"),
+    case(
+        tunnels,
+        "one of two rules",
+        master(APART),
+        policy(ingress=[*blocks("10.20.0.0/16", "10.30.0.0/20"), *blocks("10.20.0.0/16")]),
+        fails="policy",
+    ),
+    case(
+        tunnels,
+        "tunnels with addresses of pods, as a resource",
+        master(DIRECT),
+        pool(vxlanMode="CrossSubnet"),
+        NODES,
+        fails="policy",
+        message="172.16.0.0/13",
+    ),
+    case(
+        tunnels,
+        "Calico's manifest as it is",
+        master(""),
+        calico_node(CALICO_IPV4POOL_IPIP="Always"),
+        NODES,
+        fails="policy",
+        message="192.168.0.0/16",
+    ),
+    case(
+        tunnels,
+        "Calico's manifest without a pool of its own",
+        master(""),
+        calico_node(CALICO_IPV4POOL_IPIP="Always", NO_DEFAULT_POOLS="true"),
+        NODES,
+    ),
+    case(tunnels, "unknown pools", master(UNKNOWN), NODES, undecided="policy"),
+    case(tunnels, "an unknown mode", master(""), pool(ipipMode=UNKNOWN), NODES, undecided="policy"),
     case(
         admits,
         "the members' own pods, on their ports",

@@ -219,7 +219,14 @@ def test_pods_are_replaced_only_while_everything_is_ready(
 
     monkeypatch.setattr(workloads, "expected", expected_workloads)
     monkeypatch.setattr(masters, "kubectl", kubectl)
-    lab = Lab("dev", (), IPv4Network("10.20.0.0/24"), IPv4Address("10.20.0.1"), IPv4Network("172.24.0.0/16"))
+    lab = Lab(
+        "dev",
+        (),
+        IPv4Network("10.20.0.0/24"),
+        IPv4Address("10.20.0.1"),
+        IPv4Network("172.24.0.0/16"),
+        IPv4Network("172.16.0.0/13"),
+    )
     problems = disturbances.rollout(lab, {"mysqld": 3}).act(wait, print)
     assert turns == [*expected, set()]
     assert bool(problems) == bool(fails)
