@@ -294,6 +294,18 @@ def action(
 
 
 @_command
+def credentials(
+    stack: StackOption = "dev",
+    *,
+    show: Annotated[bool, typer.Option("--show", help="Print clouds.yaml too, with the password.")] = False,
+) -> int:
+    """Write the administrator's clouds.yaml and openrc of a live stack to build/STACK/credentials/."""
+    from commands.live import credentials as accounts
+
+    return accounts.write(_clone(), stack, shows=show)
+
+
+@_command
 def snapshot(stack: StackOption = "dev") -> int:
     """Collect states, events, logs and configuration of a stack into one archive, without secrets."""
     from commands.live import snapshot as snapshots

@@ -62,6 +62,7 @@ def make(clone: Path, *words: str, **variables: str) -> list[str]:
         (["drill", "SERVER=virt2"], ["drill", "--stack=dev", "--server=virt2", "--kind="]),
         (["drill", "KIND=drains"], ["drill", "--stack=dev", "--server=", "--kind=drains"]),
         (["drill", "ALL=1"], ["drill", "--stack=dev", "--server=", "--kind=", "--all"]),
+        (["credentials", "STACK=prod"], ["credentials", "--stack=prod"]),
         (["snapshot", "STACK=prod"], ["snapshot", "--stack=prod"]),
     ],
 )
@@ -137,6 +138,7 @@ TARGETS = (
     "cloud-down",
     "drill",
     "action",
+    "credentials",
     "snapshot",
     "verify",
     "bench",
