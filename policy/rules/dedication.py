@@ -91,7 +91,7 @@ def _light(facts: Facts) -> PodResources:
         RuleSource("004", "5.4.13", 28),
     ),
     remediation="Remove the workload's toleration of the dedicated nodes' taint, or require node affinity to other "
-    "pools (quorate.io/pool).",
+    "pools (quorate.io/pool). Where every workload is admitted, write its requests.",
     subjects=lambda facts: facts.workloads,
     applies=lambda facts, workload: facts.architecture is not None and not _belongs_to_nodes(facts, workload),
     not_applicable_reason="the stack has only node agents, or no workload, or names no reference architecture",
@@ -113,13 +113,21 @@ def dedicated_nodes_admit_guests(facts: Facts, workload: Workload) -> Iterator[R
             reached.setdefault(owner, []).append(node.name)
     for owner in facts.required_architecture.owners:
         admitted = owner.admits_guest(row) if row else "any" in owner.admits
-        if owner.service in reached and not admitted:
+        if owner.service not in reached:
+            continue
+        if not admitted:
             guests = ["light services" if each == "light" else each for each in owner.admits]
             admitted_there = " and ".join([f"only {owner.row}", *guests])
             without_row = "" if row else ", and has no row"
             yield RuleProblem(
                 f"can run on {join_names(reached[owner.service])}, dedicated to {owner.row}{without_row}",
                 f"{admitted_there} there",
+            )
+        elif row is None and workload.is_long_running and not workload.requests.memory:
+            # 'can share a node' (004, 5.3.16) is about the services of that table, whose sizes are known.
+            yield RuleProblem(
+                f"can run on {join_names(reached[owner.service])}, dedicated to {owner.row}, and requests no memory",
+                "requests of the largest memory that its pods may need",
             )
 
 

@@ -149,6 +149,18 @@ CASES = (
         passes="cinder-api",
         fails="nova-api",
     ),
+    case(
+        guests,
+        "a workload without a row on nodes that admit every one, with and without requests",
+        cloud("300"),
+        [*SIX, *machines("keystone")],
+        requesting(workload("website", pools=["mysqld"]), "1", "1Gi"),
+        workload("greedy", pools=["mysqld"]),
+        workload("import", "Job", pools=["mysqld"]),
+        passes="website import",
+        fails="greedy",
+        message="mysqld-3, dedicated to mysqld-server, and requests no memory",
+    ),
     case(guests, "no architecture is named", THOUSAND, workload("website", pools=["mysqld"])),
     case(
         guests,
