@@ -1,15 +1,18 @@
-"""Copies that Ceph needs before it acknowledges a write."""
+"""Copies of Ceph's data: how many acknowledge a write, and on how many servers they can be."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from policy.facts.kubernetes.configuration import ConfigMap, sections
+from policy.facts.kubernetes.workload import Workload
 from policy.facts.product_defaults import POOL_MIN_SIZE, POOL_SIZE, Default
 from policy.facts.stack import Facts
 from policy.findings import Severity
 from policy.properties import Malformed
 from policy.rule import RuleProblem, RuleSource, rule
+from policy.rules.osd_nodes import OSD
+from policy.wording import join_names, pluralize
 
 FILE = "ceph.conf"
 LEAST_COPIES = 2
@@ -57,3 +60,31 @@ def ceph_acknowledges_two_copies(_facts: Facts, config: ConfigMap) -> Iterator[R
     least = _number(config, POOL_MIN_SIZE)
     if 0 < least < LEAST_COPIES:
         yield RuleProblem(POOL_MIN_SIZE.actual(str(least)), f"{LEAST_COPIES} or more")
+
+
+def _copies(facts: Facts) -> int:
+    """Returns the copies of each object: the most that a ceph.conf of the stack sets, or Ceph's default."""
+    found = [_number(each, POOL_SIZE) for each in facts.config_maps if FILE in each.files]
+    return max(found, default=int(POOL_SIZE.value))
+
+
+@rule(
+    id="ceph-copies-on-servers",
+    title="Ceph's OSDs are on as many servers as its pools have copies",
+    severity=Severity.HIGH,
+    rationale="Ceph puts each copy on another server. With fewer servers than copies it never makes all of them, "
+    "reports degraded data for ever, and the failure of one server stops all writes.",
+    sources=(RuleSource("project", "Storage", 5),),
+    remediation="Give more servers OSDs, or set osd_pool_default_size to the number of servers that have some.",
+    subjects=lambda facts: facts.workloads,
+    applies=lambda facts, workload: facts.service(workload) == OSD,
+    not_applicable_reason="the stack has no ceph-osd",
+    parameters={POOL_SIZE.setting: f"default {POOL_SIZE.value}"},
+    since="0.7.0",
+)
+def ceph_copies_on_servers(facts: Facts, workload: Workload) -> Iterator[RuleProblem]:
+    """Counts the servers of the nodes on which OSDs can run. A node without a known server counts as one."""
+    servers = sorted({node.server or node.name for node in facts.eligible(workload)})
+    if len(servers) < (copies := _copies(facts)):
+        there = f"OSDs can run on {pluralize(len(servers), 'server')}: {join_names(servers)}"
+        yield RuleProblem(there, f"{copies}, one for each copy")

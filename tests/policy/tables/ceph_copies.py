@@ -1,8 +1,9 @@
-from policy.rules.ceph_copies import ceph_acknowledges_two_copies
+from policy.rules.ceph_copies import ceph_acknowledges_two_copies, ceph_copies_on_servers
 from tests.policy.cases import case
-from tests.policy.world import UNKNOWN, Given, config_map
+from tests.policy.world import UNKNOWN, Given, cloud, config_map, daemons, machine, machines
 
-copies = ceph_acknowledges_two_copies
+copies, servers = ceph_acknowledges_two_copies, ceph_copies_on_servers
+OSDS = daemons("ceph-osd", "storage", row="ceph-osd")
 
 
 def configured(text: object) -> Given:
@@ -10,6 +11,36 @@ def configured(text: object) -> Given:
 
 
 CASES = (
+    case(servers, "three servers", cloud(), machines("storage"), OSDS, passes="ceph-osd"),
+    case(
+        servers,
+        "two servers and Ceph's default",
+        cloud(),
+        machines("storage", 2),
+        OSDS,
+        fails="ceph-osd",
+        message="OSDs can run on 2 servers: storage-1, storage-2; expected 3, one for each copy",
+    ),
+    case(
+        servers,
+        "three nodes of two servers",
+        cloud(),
+        machines("storage", 2),
+        machine("storage-3", "storage", server="storage-2"),
+        OSDS,
+        fails="ceph-osd",
+    ),
+    case(
+        servers,
+        "two copies on two servers",
+        cloud(),
+        machines("storage", 2),
+        OSDS,
+        configured("[global]\nosd_pool_default_size = 2\n"),
+        passes="ceph-osd",
+    ),
+    case(servers, "no OSDs", cloud(), machines("storage", 2)),
+    case(servers, "unknown copies", cloud(), machines("storage"), OSDS, configured(UNKNOWN), undecided="ceph-osd"),
     case(
         copies,
         "two of three",
