@@ -58,6 +58,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
         program.write_text(text.replace("$ROOT", str(found.root)), encoding="utf-8")
         program.chmod(0o755)
     monkeypatch.setattr(calico, "_DIGESTS", dict.fromkeys(("calico", "calico-typha"), DIGEST))
+    monkeypatch.setattr(cluster_objects, "TRIES", 1)  # no waits of 2 s between comparisons
     (found.root / "published").write_text(MANIFEST, encoding="utf-8")
     (found.root / "online").touch()
     return found
