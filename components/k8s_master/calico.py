@@ -114,16 +114,17 @@ def _configure(plan: Plan, path: str) -> Step:
     step = cluster_objects.apply(
         _CONFIGURE, "Tells Calico which addresses pods have, and which nodes exchange routes.", path, after=INSTALL
     )
-    former = f"""\
-former=""
+    check, delete = _former(names, "exit 1"), _former(names, f'{KUBECTL} delete "$each"')
+    return replace(step, check=f"{step.check}\n{check}", apply=f"{step.apply}\n{delete}")
+
+
+def _former(names: str, command: str) -> str:
+    """Returns commands that run `command` for each of Quorate's objects that is not among `names`, as `$each`."""
+    return f"""\
+kept=" {names} "
 for each in $({KUBECTL} get {_KINDS} {_OWN} --output=name); do
-  case " {names} " in *" $each "*) ;; *) former="$former $each" ;; esac
+  case "$kept" in *" $each "*) ;; *) {command} ;; esac
 done"""
-    return replace(
-        step,
-        check=f'{step.check}\n{former}\n[ -z "$former" ]',
-        apply=f'{step.apply}\n{former}\n[ -z "$former" ] || {KUBECTL} delete $former',
-    )
 
 
 def _reflector(plan: Plan, master: Node) -> Parts:

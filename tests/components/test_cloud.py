@@ -7,6 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import pulumi
@@ -231,7 +232,13 @@ def test_a_project_waits_for_the_workloads_of_those_that_it_needs(large: list[Re
     waits = waited_for(large, "cloud-openstack-glance-api")
     assert {"cloud-openstack-keystone", "cloud-openstack-mariadb-mysqld", "cloud-openstack-ceph-mon"} <= waits
     assert not {"cloud-openstack-nova-api", "cloud-openstack-horizon"} & waits
-    assert "cloud-openstack-mariadb-mysqld" not in waited_for(large, "cloud-openstack-rabbitmq")
+    assert "cloud-openstack-mariadb-mysqld" not in waited_for(large, "cloud-openstack-memcached")
+
+
+def test_quorums_are_changed_one_after_the_other(large: list[Recorded]) -> None:
+    chain = ("mariadb-mysqld", "rabbitmq", "ceph-mon", "opensearch-elasticsearch-kibana")
+    for before, after in pairwise(f"cloud-openstack-{name}" for name in chain):
+        assert before in waited_for(large, after)
 
 
 def test_a_projects_jobs_follow_each_other_before_its_processes(large: list[Recorded]) -> None:

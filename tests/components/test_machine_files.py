@@ -216,8 +216,8 @@ def test_requests_in_flight_are_raised_at_1000_nodes_only() -> None:
 
 def test_route_reflectors_replace_the_mesh_at_1000_nodes_only() -> None:
     """004, 5.5.8."""
-    path = "/etc/kubernetes/calico/bgp.yaml"
-    assert document(DEV, "master1", path)["spec"]["nodeToNodeMeshEnabled"] is True
+    path = "/etc/kubernetes/calico/network.yaml"
+    assert document(DEV, "master1", path, "BGPConfiguration")["spec"]["nodeToNodeMeshEnabled"] is True
     assert document(LARGE, "master1", path, "BGPConfiguration")["spec"]["nodeToNodeMeshEnabled"] is False
     peer = document(LARGE, "master1", path, "BGPPeer")["spec"]
     assert peer["nodeSelector"] == "all()"

@@ -20,6 +20,7 @@ from trials.trial_report import Proof
 _TABLES = """\
 CREATE TABLE keystone.account (id INT PRIMARY KEY, balance INT NOT NULL);
 CREATE TABLE keystone.transfer (number BIGINT PRIMARY KEY);
+CREATE TABLE keystone.list (id BIGINT PRIMARY KEY, numbers TEXT NOT NULL);
 """
 
 

@@ -122,7 +122,7 @@ CASES = [
             (
                 "Machine",
                 MASTER1,
-                in_file("/etc/kubernetes/calico/bgp.yaml", "MeshEnabled: false", "MeshEnabled: true"),
+                in_file("/etc/kubernetes/calico/network.yaml", "MeshEnabled: false", "MeshEnabled: true"),
             ),
         ),
         {"route-reflectors": {MASTER1}},

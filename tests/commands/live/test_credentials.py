@@ -48,7 +48,7 @@ class Cluster:
 def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
     """Writes the credentials of a live stack `dev` below a temporary root."""
 
-    def run(secrets: Mapping[str, Mapping[str, str]] = ACCOUNT, refuses: int = 0, **settings: object) -> int:
+    def run(secrets: Mapping[str, Mapping[str, str]] = ACCOUNT, refuses: int = 0, **settings: Any) -> int:
         given = parsed(full_size("100", **settings))
 
         def load(root: Path, name: str) -> ValidStack:
