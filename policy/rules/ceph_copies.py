@@ -72,8 +72,8 @@ def _copies(facts: Facts) -> int:
     id="ceph-copies-on-servers",
     title="Ceph's OSDs are on as many servers as its pools have copies",
     severity=Severity.HIGH,
-    rationale="Ceph puts each copy on another server. With fewer servers than copies it never makes all of them, "
-    "reports degraded data for ever, and the failure of one server stops all writes.",
+    rationale="Ceph puts each copy on another node. With fewer nodes than copies it never makes all of them. With "
+    "fewer servers, the failure of one takes two copies of three along; a pool with one copy left accepts no write.",
     sources=(RuleSource("project", "Storage", 5),),
     remediation="Give more servers OSDs, or set osd_pool_default_size to the number of servers that have some.",
     subjects=lambda facts: facts.workloads,
