@@ -34,6 +34,7 @@ from policy.facts.machines.host_commands import Command, Hosts, commands
 from policy.facts.machines.libvirt import LibvirtDomain, domains
 from policy.facts.machines.machine import MachineFacts, machines
 from policy.facts.machines.placed_etcd import placed_configurations, placed_etcds
+from policy.facts.machines.placed_files import with_placed_files
 from policy.facts.machines.placed_machines import placed_machines
 from policy.facts.order import Order
 from policy.facts.stack_configuration import StackConfiguration
@@ -246,8 +247,11 @@ class Facts:
 
     @cached_property
     def machines(self) -> tuple[MachineFacts, ...]:
-        """Machines and pools of machines, and hosts on which commands or cloud-init place a machine's files."""
-        declared = machines(self.resources)
+        """Machines and pools of machines, and hosts on which commands or cloud-init place a machine's files.
+
+        The files of a machine are those of its component, as the stack's commands and copies change them.
+        """
+        declared = tuple(with_placed_files(machines(self.resources), self.hosts))
         return (*declared, *placed_machines(self.hosts, declared, self.nodes))
 
     @cached_property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from policy.facts.machines.mounts import is_in_memory
 from policy.facts.product_defaults import ELECTION, FORCE_NEW_CLUSTER, HEARTBEAT, NO_FSYNC, STRICT_RECONFIGURATION
 from policy.facts.programs import QuorumKind
 from policy.facts.quorums.etcd_settings import EtcdSettings, etcd_settings
@@ -50,8 +51,14 @@ def etcd_settings_keep_quorum(facts: Facts, group: MemberGroup) -> Iterator[Rule
 
 def _mistakes(member: EtcdSettings) -> Iterator[RuleProblem]:
     for default, wanted in _FIXED:
-        if member.flag(default) is not wanted:
-            yield RuleProblem(f"{member.member} has {default.setting}={str(not wanted).lower()}", str(wanted).lower())
+        place = member.differs(default, wanted)
+        if place is not None:
+            actual = f"{member.member} has {default.setting}={str(not wanted).lower()}{place}"
+            yield RuleProblem(actual, str(wanted).lower())
+    for setting, value, place in member.directories():
+        if is_in_memory(value):
+            actual = f"{member.member} has {setting}={value} in {place}, which is empty after a restart"
+            yield RuleProblem(actual, "a directory on disk")
     heartbeat, election = member.number(HEARTBEAT), member.number(ELECTION)
     if election < LEAST_RATIO * heartbeat:
         yield RuleProblem(

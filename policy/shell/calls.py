@@ -32,6 +32,8 @@ class Call:
     """The working directory of the program if the script has changed it; otherwise ""."""
     earlier: int
     """Number of programs that the script runs before this one."""
+    output: str | None = None
+    """What the program prints, if it can be computed from known files; otherwise None."""
 
     @property
     def program(self) -> str:
@@ -41,16 +43,23 @@ class Call:
 
 @dataclass(frozen=True)
 class Write:
-    """A file that a shell script writes, by redirection or with tee."""
+    """A file that a shell script writes, by redirection or with a program such as tee."""
 
     path: str
     text: str
+    """The whole text of the file afterwards, as far as the file was known before."""
     host: str
     checked: bool
+    appended: str | None = None
+    """The text that is appended to the file; None if the file is replaced."""
+    by: str = ""
+    """The program that writes it; "" for a redirection."""
 
 
 def printed(call: Call) -> str:
-    """Returns the output of a call of echo or printf; UNKNOWN for other programs."""
+    """Returns the output of a call of echo or printf, or as it was computed; UNKNOWN for other programs."""
+    if call.output is not None:
+        return call.output
     if call.program == "echo":
         return " ".join(word for word in call.words[1:] if word not in ("-n", "-e", "-ne")) + "\n"
     if call.program == "printf":
@@ -75,7 +84,7 @@ def stands_for(call: Call) -> str:
     if call.program == "seq" and len(call.words) in (2, 3) and all(word.isdigit() for word in call.words[1:]):
         first, last = ["1", *call.words[1:]][-2:]
         return " ".join(str(number) for number in range(int(first), min(int(last), int(first) + 1000) + 1))
-    return printed(call).strip() if call.program in _PRINTS else UNKNOWN
+    return printed(call).strip() if call.program in _PRINTS or call.output is not None else UNKNOWN
 
 
 def is_foreign(words: Sequence[str]) -> bool:

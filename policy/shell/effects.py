@@ -96,6 +96,8 @@ def _name(call: Call) -> str:
 
 def _written(writes: list[Write]) -> Iterator[Effect]:
     for write in writes:
+        if write.by not in ("", "tee"):  # what programs do to members' data is an effect of their calls
+            continue
         if write.path == _SYSRQ:
             yield Effect(effects_machine.HALTS, write.checked, frozenset({write.host}), write.path)
         elif is_disk(write.path):

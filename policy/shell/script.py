@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from tree_sitter import Node
 
-from policy.shell import checks, wrappers
+from policy.shell import checks, edits, wrappers
 from policy.shell.builtin import BUILTINS
 from policy.shell.calls import HERE, Call, Write, is_foreign, stands_for
 from policy.shell.flow import Checked, Exits, check, plain
@@ -27,15 +27,22 @@ class Script:
     """The programs that a shell text runs, and the files that it writes."""
 
     def __init__(
-        self, scripts: Mapping[str, str] | None = None, local: Callable[[str], str | None] | None = None
+        self,
+        scripts: Mapping[str, str] | None = None,
+        local: Callable[[str], str | None] | None = None,
+        elsewhere: Callable[[str], Mapping[str, str]] | None = None,
     ) -> None:
-        """`scripts`: texts of files on the machine, by path. `local`: reads other files there; None if it has none."""
+        """`scripts`: texts of files on the machine, by path. `local`: reads other files there; None if it has none.
+
+        `elsewhere`: returns texts of files on another machine, as the script names it; None if there are none.
+        """
         self.calls: list[Call] = []
         self.writes: list[Write] = []
         self.unread: list[str] = []
         """Reasons why parts of the shell text could not be interpreted, for messages."""
-        self._scripts = dict(scripts or {})
+        self._files = {HERE: dict(scripts or {})}
         self._local = local
+        self._elsewhere = elsewhere
 
     def run(
         self, text: str, scope: ShellScope | None = None, checked: Checked = False, stdin: str | None = None
@@ -63,12 +70,22 @@ class Script:
             return plain(checked)
 
     def write(self, path: str, text: str, scope: ShellScope, checked: Checked, appends: bool) -> None:
-        """Records a file that the script writes."""
+        """Records a file that a redirection writes."""
+        self._write(edits.Edit(path, text, appends), scope, checked)
+
+    def _write(self, edit: edits.Edit, scope: ShellScope, checked: Checked, by: str = "") -> None:
+        path, text, appends = edit.path, edit.text, edit.appends
         absolute = scope.absolute(path)
-        if appends:
-            text = self._scripts.get(absolute, "") + text
-        self._scripts[absolute] = text
-        self.writes.append(Write(absolute, text, scope.host, bool(checked)))
+        files = self._on(scope.host)
+        whole = files.get(absolute, "") + text if appends else text
+        files[absolute] = whole
+        self.writes.append(Write(absolute, whole, scope.host, bool(checked), text if appends else None, by))
+
+    def _on(self, host: str) -> dict[str, str]:
+        """Returns the known files of a machine, by path."""
+        if host not in self._files:
+            self._files[host] = dict(self._elsewhere(host)) if self._elsewhere else {}
+        return self._files[host]
 
     def call(self, words: Sequence[str], scope: ShellScope, checked: Checked, text: str | None = None) -> Exits:
         """Interprets a call of a program, builtin, function or script, without running it. Returns how it can end.
@@ -94,17 +111,25 @@ class Script:
             return checks.tested(words[1:], checked)
         if len(self.calls) >= MOST_CALLS:
             raise Unreadable("it runs too many programs")
-        self.calls.append(Call(tuple(words), scope.host, checked, scope.directory, len(self.calls)))
-        if name == "tee" and text is not None:
-            for path in words[1:]:
-                if not path.startswith("-"):
-                    self.write(path, text, scope, checked, "-a" in words)
+        around = self._around(scope, text)
+        call = Call(tuple(words), scope.host, checked, scope.directory, len(self.calls), edits.output(words, around))
+        self.calls.append(call)
+        for each in edits.edits(words, around):
+            there = scope.below(host=each.host, directory=HERE) if each.host else scope
+            self._write(each, there, checked, by=name)
         if inner := wrappers.inner(name, words[1:], text):
             exits = plain(checked)
             for each in inner:
                 exits = self._inner(each, scope, checked)
             return exits
         return self._program(words, scope, checked)
+
+    def _around(self, scope: ShellScope, text: str | None) -> edits.Surroundings:
+        return edits.Surroundings(
+            stdin=scope.stdin if text is None else text,
+            read=lambda path: self._known_script(scope.absolute(path), scope),
+            paths=lambda: list(self._on(scope.host)),
+        )
 
     def _program(self, words: Sequence[str], scope: ShellScope, checked: bool) -> Exits:
         path = scope.absolute(words[0])
@@ -123,7 +148,7 @@ class Script:
         )
         if inner.words:
             return self.call(inner.words, below, checked, inner.stdin)
-        return self.run(inner.text, below, checked)
+        return self.run(inner.text, below, checked, inner.stdin)
 
     def _called(self, body: Node, arguments: Sequence[str], scope: ShellScope, checked: Checked) -> Exits:
         outer, returns = scope.arguments, scope.returns
@@ -145,7 +170,7 @@ class Script:
         below = scope if shell in (".", "source") else scope.below(errexit="e" in flags, functions={})
         if "c" in flags and operands:
             below.arguments = tuple(operands[2:])
-            return self.run(operands[0], below, checked)
+            return self.run(operands[0], below, checked, text)
         if operands and "s" not in flags:
             return self._script_file(scope.absolute(operands[0]), operands[1:], below, checked)
         text = scope.stdin if text is None else text
@@ -162,8 +187,8 @@ class Script:
         return self.run(text, scope.below(arguments=tuple(arguments), functions={}), checked)
 
     def _known_script(self, path: str, scope: ShellScope) -> str | None:
-        if path in self._scripts:
-            return self._scripts[path]
+        if path in (files := self._on(scope.host)):
+            return files[path]
         return self._local(path) if self._local and scope.host == HERE else None
 
     def words(self, nodes: Sequence[Node], scope: ShellScope, checked: Checked) -> list[str]:

@@ -227,8 +227,7 @@ def _redirected(shell: Shell, node: Node, scope: ShellScope, checked: Checked, t
     body = node.child_by_field_name("body")
     exits = _with_input(shell, body, scope, checked, text) if body else plain(checked)
     made = shell.calls[before:]
-    copies = bool(made) and made[-1].program == "cat" and text is not None
-    output = text if copies and text is not None else "".join(map(printed, made))
+    output = "".join(map(printed, made))
     for path, appends in targets:
         shell.write(path, output, scope, checked, appends)
     if following:

@@ -8,23 +8,26 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
 from contract import APPLY_DIRECTORY
 from files import text_file
+from policy.facts.kubernetes.node import is_machine
 from policy.facts.machines.cloud_init import CloudInit, cloud_init
 from policy.facts.machines.libvirt import CLOUD_INIT
+from policy.facts.machines.machine import MachineFacts
 from policy.properties import NotKnown, Properties
 from policy.resource import Resource
-from policy.shell.calls import HERE
+from policy.shell.calls import HERE, Write
 from policy.shell.effects import Effect, effects, saves_etcd, upgrades
 from policy.shell.effects_cluster import DRAINS
 from policy.shell.scope import ShellScope
 from policy.shell.script import Script
 from policy.shell.syntax import UNKNOWN, Unreadable, is_known
+from policy.shell.wrappers import IN_CONTAINERS
 
 REMOTE, LOCAL = "command:remote:Command", "command:local:Command"
 COPY_TO_REMOTE, COPY_FILE = "command:remote:CopyToRemote", "command:remote:CopyFile"
@@ -32,6 +35,8 @@ PLACING = (COPY_TO_REMOTE, COPY_FILE, REMOTE)
 """Types of resources that place files on machines."""
 WORDS = ("create", "update", "delete")
 """Properties of a command resource that contain shell text. Each text runs in a separate shell."""
+PLACING_WORDS = ("create", "update")
+"""Those of which the files stay on the machine while the command is in the stack."""
 
 _ROOT = Path(__file__).resolve().parents[3]
 """The directory of the Pulumi program. Relative paths of local files start there."""
@@ -51,6 +56,12 @@ class PlacedFile:
     path: str
     text: str
     """The file's text. UNKNOWN stands for the text, or for a part of it, that a preview does not know."""
+    appended: str | None = None
+    """The text that a command appends to the file; None if the file is replaced."""
+
+    def over(self, before: str) -> str:
+        """Returns the file's text on a machine that has the text `before` there."""
+        return self.text if self.appended is None else before + self.appended
 
 
 class Hosts:
@@ -60,7 +71,9 @@ class Hosts:
     """
 
     def __init__(self, resources: Iterable[Resource]) -> None:
-        self._resources = tuple(each for each in resources if not sets_up_machine(each))
+        every = tuple(resources)
+        self._machines = [MachineFacts(each) for each in every if is_machine(each)]
+        self._resources = tuple(each for each in every if not sets_up_machine(each))
 
     @cached_property
     def copied(self) -> Mapping[str, tuple[PlacedFile, ...]]:
@@ -75,24 +88,45 @@ class Hosts:
 
     @cached_property
     def placed(self) -> Mapping[str, tuple[PlacedFile, ...]]:
-        """Files that the stack's copies, commands and cloud-init place on machines, by the machine's address."""
+        """Files that the stack's copies, commands and cloud-init place on machines, by the machine's address.
+
+        The commands are read in the order of the stack's resources: each finds the files that those before it left.
+        """
         found: dict[str, list[PlacedFile]] = defaultdict(list, {host: [*each] for host, each in self.copied.items()})
         for resource in self._resources:
             if resource.type not in (REMOTE, LOCAL):
                 continue
-            try:
-                script = Command(resource, self).read(self.copied)["create"]
-            except (NotKnown, KeyError):
-                continue
             own = _host(resource.props)
-            for write in script.writes:
-                found[write.host or own].append(PlacedFile(resource, write.path, write.text))
+            for write in self._writes(Command(resource, self), found):
+                host = own if write.host in ("", IN_CONTAINERS) else write.host
+                found[host].append(PlacedFile(resource, write.path, write.text, write.appended))
         for resource, data in self.cloud_inits:
             script = Script(data.files)
             script.run(data.first_boot)
             written = {**data.files, **{write.path: write.text for write in script.writes}}
             found[data.host or resource.name] += [PlacedFile(resource, *each) for each in written.items()]
         return {host: tuple(files) for host, files in found.items()}
+
+    def _writes(self, command: Command, placed: Mapping[str, Sequence[PlacedFile]]) -> list[Write]:
+        """Returns the files that a command's texts for its creation and its changes write."""
+        try:
+            scripts = command.read(placed)
+        except NotKnown:
+            return []
+        return [write for word in PLACING_WORDS if word in scripts for write in scripts[word].writes]
+
+    def files(self, host: str, placed: Mapping[str, Sequence[PlacedFile]]) -> dict[str, str]:
+        """Returns the texts of the files on a machine, by path: those of its component, then those in `placed`.
+
+        `host`: the machine's address or name.
+        """
+        found = dict(self._declared.get(host, {}))
+        return found | {file.path: file.text for file in placed.get(host, ())}
+
+    @cached_property
+    def _declared(self) -> Mapping[str, Mapping[str, str]]:
+        """Files that components write to their machines, by the machine's address and by its name."""
+        return {name: each for machine in self._machines for each in [_known(machine)] for name in machine.names}
 
     @cached_property
     def cloud_inits(self) -> tuple[tuple[Resource, CloudInit], ...]:
@@ -164,19 +198,23 @@ class Command:
         """Whether the command saves a snapshot of etcd's data."""
         return any(saves_etcd(script) for script in self._scripts.values())
 
-    def read(self, placed: Mapping[str, tuple[PlacedFile, ...]]) -> Mapping[str, Script]:
+    def read(self, placed: Mapping[str, Sequence[PlacedFile]]) -> Mapping[str, Script]:
         """Returns the command's parsed scripts by the name of the property: create, update, delete.
 
         `placed`: files that exist on machines, by the machine's address; the command may run them.
         """
         props = self.resource.props
-        files = {file.path: file.text for file in placed.get(_host(props), ())}
+        files = self.hosts.files(_host(props), placed)
         interpreter = props.at("interpreter").words()
         found: dict[str, Script] = {}
         for word in WORDS:
             if not (text := props.at(word).text()):
                 continue
-            script = Script(files, local=_read_local if self.resource.type == LOCAL else None)
+            script = Script(
+                files,
+                local=_read_local if self.resource.type == LOCAL else None,
+                elsewhere=lambda host: self.hosts.files(host, placed),
+            )
             if interpreter and Path(interpreter[0]).name not in _SHELLS:
                 script.unread.append(f"its {word} is in a language other than shell")
             else:
@@ -212,6 +250,12 @@ def sets_up_machine(resource: Resource) -> bool:
     create, update, delete = (_text(props.at(word)) for word in WORDS)
     leaves = not delete or bool(_LEAVE.fullmatch(delete))
     return resource.type == REMOTE and not update and leaves and bool(_APPLY.fullmatch(create))
+
+
+def _known(machine: MachineFacts) -> dict[str, str]:
+    """Returns a machine's files; UNKNOWN stands for a text that a preview does not know."""
+    files = machine.resource.props.at("files")
+    return {path: _text(files.at(path)) for path in files.keys()}  # noqa: SIM118 - no mapping
 
 
 def _host(props: Properties) -> str:

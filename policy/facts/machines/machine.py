@@ -15,6 +15,7 @@ from files import yaml_reader
 from policy.facts.kubernetes.node import is_machine
 from policy.properties import Malformed
 from policy.resource import Resource
+from policy.wording import join_names
 
 MASTER = "master"
 
@@ -22,15 +23,27 @@ MASTER = "master"
 class MachineFacts:
     """A machine, or a pool of identical machines."""
 
-    def __init__(self, resource: Resource, *, is_placed: bool = False) -> None:
-        """`is_placed`: no component declares the machine; the stack only places files on it (placed_machines.py)."""
+    def __init__(
+        self, resource: Resource, *, is_placed: bool = False, writers: Mapping[str, str] | None = None
+    ) -> None:
+        """`is_placed`: no component declares the machine; the stack only places files on it (placed_machines.py).
+
+        `writers`: name of the command or copy that has written a file last, by the file's path (placed_files.py).
+        """
         self.resource = resource
         self.is_placed = is_placed
+        self.writers = writers or {}
 
     @property
     def title(self) -> str:
-        """The machine's or the pool's name in messages."""
-        return f"machine {self.resource.name}" if self.single else f"pool of machines {self.resource.name}"
+        """The machine's or the pool's name in messages, with the commands that write its files."""
+        title = f"machine {self.resource.name}" if self.single else f"pool of machines {self.resource.name}"
+        written = "" if self.is_placed else join_names(sorted(set(self.writers.values())))
+        return f"{title} with the files of {written}" if written else title
+
+    def place(self, path: str) -> str:
+        """Returns the path of a file with the command or copy that writes it, for messages."""
+        return f"{path} ({self.writers[path]})" if path in self.writers else path
 
     @property
     def single(self) -> bool:
@@ -56,6 +69,14 @@ class MachineFacts:
     def address(self) -> str:
         """The machine's address; "" for a pool of machines."""
         return self.resource.props.at("address").text()
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Addresses and node names of the machine, or of all machines of a pool, by which commands reach them."""
+        props = self.resource.props
+        each = props.at("nodes").parsed().items() if self.several else (props,)
+        found = (one.at(key) for one in each for key in ("address", "node"))
+        return tuple(dict.fromkeys(name.text() for name in found if name.is_known() and name.given()))
 
     @cached_property
     def roles(self) -> tuple[str, ...]:

@@ -6,7 +6,6 @@ files. If the stack has a Node object with the host's name, the machine has its 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -15,13 +14,11 @@ from policy.facts.kubernetes.node import NodeFacts
 from policy.facts.machines.etcd_files import etcd_configuration
 from policy.facts.machines.host_commands import Hosts, PlacedFile
 from policy.facts.machines.machine import MASTER, MachineFacts
+from policy.facts.machines.placed_files import OF_NODES, is_read
 from policy.facts.machines.registration import joins_as_master, registrations
 from policy.properties import Malformed
 from policy.resource import Resource
 from policy.shell.syntax import UNKNOWN, is_known
-
-_READ = re.compile(r"/etc/kubernetes/.+|/var/lib/kubelet/.+|.*(kubeadm|kubelet|etcd)[^/]*", re.IGNORECASE)
-"""Paths of files that configure kubeadm, kubelet or etcd, or are static pods."""
 
 
 def placed_machines(
@@ -34,8 +31,8 @@ def placed_machines(
     known = {name for each in declared for name in (each.address, each.node) if name}
     described = {node.name: node for node in nodes}
     for host, placed in _by_host(hosts):
-        files = [each for each in placed if _READ.fullmatch(each.path) and each.text != UNKNOWN]
-        if files and host not in known:
+        files = [each for each in placed if is_read(each.path) and each.text != UNKNOWN]
+        if host not in known and any(OF_NODES.fullmatch(each.path) for each in files):
             machine = _machine(host, files, described)
             if machine.node not in known:
                 yield machine
@@ -54,7 +51,8 @@ def _by_host(hosts: Hosts) -> Iterator[tuple[str, list[PlacedFile]]]:
 def _machine(host: str, placed: Sequence[PlacedFile], described: Mapping[str, NodeFacts]) -> MachineFacts:
     files = {each.path: each.text for each in placed}
     props: dict[str, Any] = {"node": host, "files": files}
-    machine = MachineFacts(Resource(contract.MACHINE, placed[0].resource.urn, host, lambda: props), is_placed=True)
+    resource = Resource(contract.MACHINE, placed[0].resource.urn, host, lambda: props)
+    machine = MachineFacts(resource, is_placed=True, writers={each.path: each.resource.name for each in placed})
     etcd = etcd_configuration(files)
     try:
         named = next((each.name for each in registrations(machine) if each.name and is_known(each.name)), "")

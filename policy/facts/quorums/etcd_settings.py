@@ -1,7 +1,8 @@
 """Reads the explicit settings of etcd members.
 
-On machines, it reads files whose path contains `etcd`: environment and configuration files, units and manifests. For
-pods, it reads commands, environment variables and mounted ConfigMaps.
+On machines, it reads files whose path contains `etcd`: environment and configuration files, units with their drop-ins
+and manifests. In other files it reads variables of etcd, and lines that start etcd. For pods, it reads commands,
+environment variables and mounted ConfigMaps.
 
 The flag `--election-timeout`, the variable ETCD_ELECTION_TIMEOUT and the key `election-timeout` of the configuration
 file are the same setting.
@@ -10,21 +11,28 @@ file are the same setting.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 from policy.facts.kubernetes.configuration import written
 from policy.facts.kubernetes.workload import Workload
+from policy.facts.machines.machine import MachineFacts
 from policy.facts.product_defaults import Default
 from policy.facts.quorums.quorums import MemberGroup
 from policy.facts.stack import Facts
-from policy.properties import Malformed
+from policy.properties import Malformed, NotKnown
 
 _COMMENT = re.compile(r"^\s*#.*$", re.MULTILINE)
-_VARIABLE = re.compile(r"""\bETCD_([A-Z0-9_]+)=["']?([^"'\n]*)""")
+_VARIABLE = re.compile(r"""\bETCD_([A-Z0-9_]+)=["']?([^"'\n]*?)(?=\s+["']?ETCD_|["'\n]|$)""")
+"""A variable; in a unit, several follow each other in one line."""
 _KEY = re.compile(r"""^([a-z][a-z0-9-]+):[ \t]*["']?([^\s"'#]*)""", re.MULTILINE)
-_FLAG = re.compile(r"""--([a-z][a-z0-9-]+)(?:(?:=|[ \t]+(?=["']?\d))["']?([^\s"'\\]*))?""")
-"""A flag with its value after `=`, or after a space if it is a number: boolean flags take no separate value."""
+_FLAG = re.compile(r"""--([a-z][a-z0-9-]+)(?:(?:=|[ \t]+(?=["']?[\d/]))["']?([^\s"'\\]*))?""")
+"""A flag with its value after `=`, or after a space if it is a number or a path."""
+_STARTS = re.compile(r"^.*(?:^|[\s=/])etcd(?:[ \t].*)?$", re.MULTILINE)
+"""A line with the program etcd as a word."""
+_CONTINUED = re.compile(r"\\\n")
+_DIRECTORIES = ("data-dir", "wal-dir")
+_FALSE, _TRUE = ("0", "f", "false"), ("", "1", "t", "true")
 
 
 @dataclass(frozen=True)
@@ -35,11 +43,29 @@ class EtcdSettings:
     """The machine's name, or the workload's title."""
     written: Mapping[str, str]
     """Value of each explicit setting, by the name of etcd's flag; "" for a flag without a value."""
+    places: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
+    """The settings in each file of a machine, by the file's path as it is named in messages."""
 
-    def flag(self, default: Default) -> bool:
-        """Returns a boolean setting. `default` names the setting, and is its value if it is not set."""
-        written = self.written.get(default.setting, default.value)
-        return written.strip().lower() in ("", "1", "t", "true")
+    def differs(self, default: Default, wanted: bool) -> str | None:
+        """Returns where a boolean setting is not as wanted, for messages; None if it is everywhere.
+
+        A machine's files are each compared: which of them etcd reads last is decided by its unit. `default` names the
+        setting, and is its value if it is not set.
+        """
+        mistaken = _FALSE if wanted else _TRUE
+        for place, found in self.places.items():
+            if found.get(default.setting, default.value).strip().lower() in mistaken:
+                return f" in {place}"
+        written = self.written.get(default.setting, default.value).strip().lower()
+        return "" if not self.places and written in mistaken else None
+
+    def directories(self) -> Iterator[tuple[str, str, str]]:
+        """Yields settings that name directories of data on a machine, each with its value and its place.
+
+        The directories of pods are those of their volumes, which other rules read.
+        """
+        for place, found in self.places.items():
+            yield from ((each, found[each], place) for each in _DIRECTORIES if each in found)
 
     def number(self, default: Default) -> int:
         """Returns a setting that is a whole number. `default` names the setting, and is its value if it is not set.
@@ -61,15 +87,33 @@ def etcd_settings(facts: Facts, group: MemberGroup) -> tuple[EtcdSettings, ...]:
         return tuple(EtcdSettings(each.title, _of_workload(facts, each)) for each in group.workloads)
     names = {member.node for member in group.etcd.members}
     machines = (each for each in facts.machines if each.single and each.node in names)
-    return tuple(EtcdSettings(each.node, _of_files(each.files)) for each in machines if each.files)
+    return tuple(_of_machine(each) for each in machines if each.files)
 
 
-def _of_files(files: Mapping[str, str]) -> dict[str, str]:
+def _of_machine(machine: MachineFacts) -> EtcdSettings:
     found: dict[str, str] = {}
-    for path in files:
-        if "etcd" in path:
-            found |= _of_text(files[path])
-    return found
+    places: dict[str, Mapping[str, str]] = {}
+    for path in machine.files:
+        try:
+            own = _of_file(path, machine.files[path])
+        except NotKnown:
+            if "etcd" in path.lower():
+                raise
+            continue
+        found |= own
+        places[machine.place(path)] = own
+    return EtcdSettings(machine.node, found, places)
+
+
+def _of_file(path: str, text: str) -> dict[str, str]:
+    """Returns the settings of etcd in a file of a machine."""
+    if "etcd" in path.lower():
+        return _of_text(text)
+    if "etcd" not in text and "ETCD_" not in text:
+        return {}
+    plain = _COMMENT.sub("", _CONTINUED.sub(" ", text))
+    found = {name.lower().replace("_", "-"): value for name, value in _VARIABLE.findall(plain)}
+    return found | dict(_FLAG.findall("\n".join(_STARTS.findall(plain))))
 
 
 def _of_workload(facts: Facts, workload: Workload) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tests.broken.broken import Broken, Props, pod
+from tests.policy.tables.commands import ssh
 
 GALERA, RABBITMQ = "cloud-openstack-mariadb-mysqld", "cloud-openstack-rabbitmq"
 
@@ -44,7 +45,48 @@ def _without_barriers(props: Props) -> None:
     props["files"]["/etc/systemd/system/var-lib-etcd.mount"] = "[Mount]\nWhat=/dev/sdb\nOptions=nobarrier\n"
 
 
+UNSAFE = "ETCD_UNSAFE_NO_FSYNC=true"
+ETCD = "cloud-masters-etcd"
+
 CASES = [
+    Broken(
+        "unsafe writes of etcd by a command on a master",
+        (),
+        {"etcd-settings-keep-quorum": {ETCD}},
+        adds=(ssh("tune", f"echo {UNSAFE} | sudo tee -a /etc/etcd/etcd.env", "master1"),),
+    ),
+    Broken(
+        "unsafe writes of etcd by sed on every master",
+        (),
+        {"etcd-settings-keep-quorum": {ETCD}},
+        adds=tuple(
+            ssh(f"tune-{node}", "sed -i '/NO_FSYNC/s/=.*/=1/' /etc/etcd/*.env", node)
+            for node in ("master1", "master2", "master3")
+        ),
+    ),
+    Broken(
+        "unsafe writes of etcd by a drop-in",
+        (),
+        {"etcd-settings-keep-quorum": {ETCD}},
+        adds=(
+            ssh(
+                "tune",
+                "install -d /etc/systemd/system/etcd.service.d\n"
+                f"printf '[Service]\\nEnvironment={UNSAFE}\\n' > /etc/systemd/system/etcd.service.d/fast.conf",
+                "master1",
+            ),
+        ),
+    ),
+    Broken(
+        "sound commands on a master",
+        (),
+        {},
+        adds=(
+            ssh("tune", "sed -i 's/^#*vm.swappiness=.*/vm.swappiness=1/' /etc/sysctl.conf; sysctl -p", "master1"),
+            ssh("mount", "echo '/dev/sdc /srv/logs xfs noatime 0 2' >> /etc/fstab && mount -a", "master1"),
+            ssh("note", "echo '# by the network team' >> /etc/etcd/etcd.env", "master2"),
+        ),
+    ),
     Broken(
         "members that are not found after a power cut",
         (("Service", f"{GALERA}-members", _names_of_ready_members_only),),

@@ -1,5 +1,6 @@
 from policy.rules.storage import members_volumes_keep_data, mounts_keep_barriers, virtual_disks_flush
 from tests.policy.cases import case
+from tests.policy.tables.commands import ssh
 from tests.policy.world import UNKNOWN, Given, Props, daemons, machine, quorum, workload
 
 disks, mounts, volumes = virtual_disks_flush, mounts_keep_barriers, members_volumes_keep_data
@@ -47,6 +48,8 @@ def on_node(path: str) -> Given:
     return given.but(spec__template__spec__volumes=[{"name": "data", "hostPath": {"path": path}}])
 
 
+MASTER = machine("m1", "master").but(address="10.0.0.1")
+
 CASES = (
     case(disks, "flushes are obeyed", vm("none"), domain(), domain(xslt=XSLT.format("writeback")), passes="m1 etcd1"),
     case(
@@ -57,6 +60,14 @@ CASES = (
         message="a disk has cache='unsafe', so that the host ignores flushes; expected any other cache mode",
     ),
     case(disks, "flushes are ignored, by XSLT", domain(xslt=XSLT.format("unsafe")), fails="etcd1"),
+    case(
+        disks,
+        "flushes are ignored, by a command on the host",
+        MASTER,
+        ssh("tune", "sed -i s/none/unsafe/ /etc/libvirt/qemu/m2.xml", "10.0.0.1"),
+        ssh("make", f"cat > /etc/libvirt/qemu/m2.xml <<'END'\n{DISK.format('unsafe')}\nEND", "10.0.0.1"),
+        fails="m1",
+    ),
     case(disks, "no virtual machine", machine("m1", "master")),
     case(disks, "an unknown transformation", domain(xslt=UNKNOWN), undecided="etcd1"),
     case(mounts, "barriers", mounted("/etc/fstab", "/dev/sdb /var/lib/etcd ext4 noatime 0 2\n"), passes="m1"),
@@ -72,6 +83,52 @@ CASES = (
         "no barriers, in a unit",
         mounted("/etc/systemd/system/var-lib-etcd.mount", "[Mount]\nOptions=noatime,barrier=0\n"),
         fails="m1",
+    ),
+    case(
+        mounts,
+        "no barriers, by a command",
+        MASTER,
+        ssh("tune", "mount -o remount,nobarrier /var/lib/etcd", "10.0.0.1"),
+        fails="m1",
+        message="mount command (tune) mounts a file system with nobarrier",
+    ),
+    case(
+        mounts,
+        "a line that a command appends",
+        MASTER,
+        ssh("tune", "echo '/dev/sdb /var/lib/etcd xfs nobarrier 0 0' | tee -a /etc/fstab; mount -a", "m1"),
+        fails="m1",
+    ),
+    case(
+        mounts,
+        "data in memory",
+        MASTER,
+        ssh("tune", "mount -t tmpfs -o size=8g tmpfs /var/lib/etcd", "10.0.0.1"),
+        fails="m1",
+        message="mounts /var/lib/etcd in memory; expected a disk of the machine",
+    ),
+    case(mounts, "memory by a bind mount", mounted("/etc/fstab", f"{MEMORY} /var/lib/etcd none bind\n"), fails="m1"),
+    case(
+        mounts,
+        "data on a file server",
+        mounted("/etc/systemd/system/var-lib-etcd.mount", "What=nas:/e\nWhere=/var/lib/etcd\nType=nfs\n"),
+        fails="m1",
+        message="mounts /var/lib/etcd on the network",
+    ),
+    case(
+        mounts,
+        "a disk that gets no flush",
+        MASTER,
+        ssh("tune", "echo 'write through' > /sys/block/sda/queue/write_cache", "10.0.0.1"),
+        fails="m1",
+        message="is write through, so that no flush is sent",
+    ),
+    case(
+        mounts,
+        "memory and a file server elsewhere",
+        MASTER,
+        ssh("tune", "mount -t tmpfs none /mnt/a; mount -t nfs nas:/backup /backup; mount /dev/sdb /data", "10.0.0.1"),
+        passes="m1",
     ),
     case(mounts, "no mount", machine("m1", "master", files={"/etc/hosts": "nobarrier"})),
     case(mounts, "an unknown file", mounted("/etc/fstab", UNKNOWN), undecided="m1"),
@@ -99,7 +156,39 @@ CASES = (
         MEMBERS,
         *(volume(number, local=None, nfs={"server": "nas", "path": f"/{number}"}) for number in (1, 2, 3)),
         fails="rabbitmq",
-        message="3 of its volumes are on one NFS server, nas",
+        message="3 of its volumes are on one server, nas",
+    ),
+    case(
+        volumes,
+        "one server of block devices",
+        MEMBERS,
+        *(volume(number, local=None, iscsi={"targetPortal": "10.0.0.9:3260"}) for number in (1, 2, 3)),
+        fails="rabbitmq",
+    ),
+    case(
+        volumes,
+        "a class of one NFS server",
+        MEMBERS,
+        storage_class(provisioner="nfs.csi.k8s.io", reclaimPolicy="Retain"),
+        fails="rabbitmq",
+        message="StorageClass local makes all volumes on one server (nfs.csi.k8s.io)",
+    ),
+    case(
+        volumes,
+        "memory below a local volume",
+        MEMBERS,
+        volume(),
+        mounted("/etc/fstab", "tmpfs /var/lib/data tmpfs size=9g 0 0\n"),
+        fails="rabbitmq",
+        message="its data is in /var/lib/data/1, which machine m1 mounts in memory",
+    ),
+    case(
+        volumes,
+        "a disk below a local volume",
+        MEMBERS,
+        volume(),
+        mounted("/etc/fstab", "/dev/sdb /var/lib/data xfs noatime 0 0\ntmpfs /mnt tmpfs size=9g 0 0\n"),
+        passes="rabbitmq",
     ),
     case(
         volumes,

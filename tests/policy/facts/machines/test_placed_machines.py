@@ -51,8 +51,10 @@ def test_kubeadm_on_a_known_and_on_an_unknown_host() -> None:
         assert "scheduler has leader-elect=false; expected true" in message
 
 
-def test_a_declared_machine_is_not_read_twice() -> None:
-    assert told(leader_election, machine("m1", "master").but(address="10.0.0.1"), kubeadm("10.0.0.1")) == []
+def test_a_declared_machine_has_what_commands_write_and_is_not_read_twice() -> None:
+    declared = machine("m1", "master", roles=["master"]).but(address="10.0.0.1")
+    (message,) = told(leader_election, declared, kubeadm("10.0.0.1"))
+    assert message.startswith("machine m1 with the files of init: scheduler has leader-elect=false")
 
 
 def test_a_file_that_is_no_yaml_is_not_evaluated() -> None:
