@@ -19,6 +19,11 @@ PATIENCE = _RECORD.processes[0].containers[0].patience
 SYNC_METHOD = "datasync"
 """How the log of quorum queues is synced before a message is confirmed: the default of Ra, RabbitMQ's Raft library, set
 explicitly (https://github.com/rabbitmq/ra/blob/v2.14.0/docs/internals/INTERNALS.md). rabbitmq.conf has no such key."""
+LEAST_SPACE = 1_000_000_000
+"""Bytes of free disk below which RabbitMQ blocks all publishers, and the member ends if the others go on without it
+(scripts/rabbitmq_start.sh). RabbitMQ's default of 50 MB is less than one file of the quorum queues' log, of 512 MiB at
+most (https://www.rabbitmq.com/docs/quorum-queues#resource-use): the log can fail before the alarm. Project figure, two
+files."""
 _FORMATION = "https://www.rabbitmq.com/docs/cluster-formation"
 
 
@@ -79,6 +84,7 @@ def _layers(wiring: Wiring, name: str) -> Iterator[Layer]:
     # Otherwise RabbitMQ would take 60 % of the node's memory instead of 60 % of the container's limit.
     limit = {"total_memory_available_override_value": f"{wiring.memory[name]}MiB"}
     yield _layer("https://www.rabbitmq.com/docs/memory#absolute-limit", limit)
+    yield _layer("https://www.rabbitmq.com/docs/disk-alarms", {"disk_free_limit.absolute": LEAST_SPACE})
     # Log to the container's standard output.
     yield _layer("https://www.rabbitmq.com/docs/logging", {"log.console": True, "log.file": False})
     yield _layer("openstack/accounts.py", {"default_user": "admin", "default_pass": Secret(f"{name}/admin")})

@@ -1,8 +1,10 @@
 #!/bin/sh
 # Starts a member of RabbitMQ. One that has lost its data is still counted by the others, and they refuse it as
-# "inconsistent_cluster": while it joins for the first time, it asks them to forget what it was.
+# "inconsistent_cluster": while it joins for the first time, it asks them to forget what it was. One whose disk is full
+# makes all members block publishers: it ends as soon as the others are enough without it.
 set -eu
 data=${RABBITMQ_DATA:-/var/lib/rabbitmq} configuration=${RABBITMQ_CONFIGURATION:-/etc/rabbitmq}
+pause=${RABBITMQ_PAUSE:-5} grace=${RABBITMQ_GRACE:-60}
 # shellcheck source=/dev/null
 . "$configuration/rabbitmq-env.conf"
 
@@ -16,18 +18,67 @@ await_name() {
     done
 }
 
-forget() {
+# Runs a command of rabbitmqctl on the first other member of the list that answers.
+elsewhere() {
     sed -n 's/^cluster_formation\.classic_config\.nodes\.[0-9]* *= *//p' "$configuration/rabbitmq.conf" |
         while read -r peer; do
             [ "$peer" != "$NODENAME" ] || continue
-            rabbitmqctl --quiet --longnames --timeout 20 --node "$peer" \
-                forget_cluster_node "$NODENAME" </dev/null 2>/dev/null && break
+            rabbitmqctl --quiet --longnames --timeout 20 --node "$peer" "$@" </dev/null 2>/dev/null && break
         done
+}
+
+# Whether the disk has less space than the limit below which RabbitMQ blocks publishers.
+full() {
+    limit=$(sed -n 's/^disk_free_limit\.absolute *= *\([0-9]*\)$/\1/p' "$configuration/rabbitmq.conf" | tail -n 1)
+    [ "$(df --output=avail --block-size=1 "$data" | tail -n 1)" -lt "${limit:-50000000}" ]
+}
+
+# Whether the other members go on without this one: they all run, are a majority, none has an alarm, and each has twice
+# the space of its limit. Messages fill the disks of all members, so that members that are full of them do not end.
+dispensable() {
+    [ "$(elsewhere eval "
+        All = rabbit_nodes:list_members(), Others = All -- ['$NODENAME'],
+        Alarms = [Node || {{resource_limit, _, Node}, _} <- rabbit_alarm:get_alarms(), Node =/= '$NODENAME'],
+        Has = fun(Node) ->
+            Asked = fun(What) -> rpc:call(Node, rabbit_disk_monitor, What, [], 5000) end,
+            case {Asked(get_disk_free), Asked(get_disk_free_limit)} of
+                {Free, Limit} when is_integer(Free), is_integer(Limit) -> Free >= 2 * Limit;
+                _ -> false
+            end
+        end,
+        length(Others) * 2 > length(All) andalso Others -- rabbit_nodes:list_running() =:= []
+            andalso Alarms =:= [] andalso lists:all(Has, Others).
+    ")" = true ]
+}
+
+# Its log may have failed for good while the disk was full: a member then accepts clients and delivers nothing to them,
+# also after there is space again. Only a new start mends that. `$1`: process that runs RabbitMQ.
+end_when_full() {
+    was_full=
+    while sleep "$pause" && kill -0 "$1" 2>/dev/null; do
+        ! full || was_full=yes
+        if [ "$was_full" ] && dispensable; then
+            echo "ends because its disk was full: the other members go on" >&2
+            kill -TERM "$1"
+            sleep "$grace"
+            ! kill -0 "$1" 2>/dev/null ||
+                rabbitmqctl --quiet --longnames --node "$NODENAME" eval "erlang:halt(1, [{flush, false}])." || true
+        fi
+    done
+}
+
+# A member without space waits, so that it does not make the others block publishers again.
+await_space() {
+    while full && dispensable; do
+        [ -n "${needs:-}" ] || echo "waits for space on the disk of $data" >&2
+        needs=yes
+        sleep "$pause"
+    done
 }
 
 join() {
     until rabbitmqctl --quiet --longnames --node "$NODENAME" await_startup --timeout 30 2>/dev/null; do
-        forget || true
+        elsewhere forget_cluster_node "$NODENAME" || true
     done
     # RabbitMQ syncs neither its feature flags nor its virtual hosts: for half a minute, a power cut would leave these files
     # empty, and the member would not start. Until they are on the disk, it is a member that may join again.
@@ -37,6 +88,8 @@ join() {
 }
 
 await_name
+await_space
+end_when_full $$ &
 # A member that has not joined yet holds nothing that the cluster depends on: an attempt that did not end is undone.
 [ -d "$data/mnesia" ] && [ ! -e "$data/joining" ] || {
     rm -rf "$data/mnesia"

@@ -6,6 +6,7 @@ The members run with the rendered configuration. The docstring of a failure is t
 from __future__ import annotations
 
 import json
+import subprocess
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -24,6 +25,8 @@ CONFIGURATION, SECRETS = "/etc/rabbitmq/rabbitmq.conf", "/etc/rabbitmq/conf.d/se
 DOMAIN = "openstack.svc"
 START = 300
 """Seconds that the start of a RabbitMQ member may take on a busy machine."""
+REPLICAS = 60
+"""Seconds after which all replicas of a queue must run, once all members are ready."""
 _LOAD = Path(__file__).with_name("rabbitmq_load.py")
 
 
@@ -82,6 +85,14 @@ class RabbitmqCluster:
             return all(self.ready(name) for name in names)
 
         return until(f"{', '.join(names)} ready", all_ready, START, 1)
+
+    def replicated(self) -> bool:
+        """Whether each member's replica of every queue runs: a client of a member without one receives nothing."""
+        try:
+            said = self.control(next(iter(self.members)), "list_queues", "members", "online", "--formatter=json")
+        except subprocess.CalledProcessError:
+            return False  # that member's replica does not run
+        return all(sorted(queue["online"]) == sorted(queue["members"]) for queue in json.loads(said))
 
     def control(self, name: str, *words: str) -> str:
         """Runs rabbitmqctl on the member `name`. Returns its output."""
@@ -154,6 +165,7 @@ def trial(name: str, cluster: RabbitmqCluster, failure: Failure) -> Proof:
         notes = failure(cluster)
         cluster.wait_ready(*cluster.members)
         cluster.more()
+        until("all replicas of the queue run", cluster.replicated, REPLICAS, 1)
     except (TimeoutError, Broken) as error:
         problem = str(error)
     said = cluster.end_load()
@@ -282,7 +294,13 @@ def unheard(cluster: RabbitmqCluster) -> list[str]:
 def _stall(cluster: RabbitmqCluster, stall: Stall) -> list[str]:
     began = time.monotonic()
     name = next(iter(cluster.members))
-    notes = stall.hold(cluster.members[name], lambda: "ready" if cluster.ready(name) else "not ready")
+
+    def state() -> str:
+        if not cluster.members[name].runs:
+            cluster.start(name)  # as kubelet does
+        return "ready" if cluster.ready(name) else f"not ready: {cluster.members[name].tail(1)}"
+
+    notes = stall.hold(cluster.members[name], state)
     time.sleep(SETTLE)
     back = cluster.wait_ready(*cluster.members)
     cluster.more()

@@ -22,7 +22,7 @@ import pika.exceptions
 
 QUEUE = "proof"
 CLIENTS = 3
-SILENT = 15
+SILENT = 8
 """Seconds without a message after which a queue counts as empty: it may have no leader for a moment."""
 stop = threading.Event()
 
@@ -80,13 +80,16 @@ def record(history: Any, process: int, number: int, invoked: float, outcome: str
 
 
 def drain(settings: Any) -> None:
-    """Removes every message from the queue, and prints the numbers of the messages."""
-    channel = connect(settings, 0).channel()
-    for method, _, body in channel.consume(QUEUE, inactivity_timeout=SILENT):
-        if method is None:
-            break
-        sys.stdout.write(body.decode() + "\n")
-        channel.basic_ack(method.delivery_tag)
+    """Removes every message from the queue, and prints the numbers of the messages. Asks each member in turn."""
+    for choice in range(len(settings["members"])):
+        connection = connect(settings, choice)
+        channel = connection.channel()
+        for method, _, body in channel.consume(QUEUE, inactivity_timeout=SILENT):
+            if method is None:
+                break
+            sys.stdout.write(body.decode() + "\n")
+            channel.basic_ack(method.delivery_tag)
+        connection.close()
 
 
 def main() -> None:

@@ -128,6 +128,7 @@ def test_each_broker_has_files_and_secrets_of_its_own(shared: Plan) -> None:
         files = {each.name: each for each in configuration.of_service(shared, name)}
         text = public_text(files["rabbitmq.conf"]) or ""
         assert f"nodes.1 = rabbit@{name}-0.{name}-members.openstack.svc" in text
+        assert "\ndisk_free_limit.absolute = 1000000000\n" in text  # the form that scripts/rabbitmq_start.sh reads
         assert secret_text(files["rabbitmq.conf"], lambda secret: secret) == f"default_pass = {name}/admin\n"
         assert secret_text(files["erlang-cookie"], lambda secret: secret) == f"{name}/cookie"
 

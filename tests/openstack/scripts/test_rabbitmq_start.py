@@ -47,9 +47,33 @@ def start(member: Path) -> list[str]:
         "LOG": str(member / "log"),
         "RABBITMQ_DATA": str(member / "data"),
         "RABBITMQ_CONFIGURATION": str(member / "etc"),
+        "RABBITMQ_PAUSE": "0.1",
+        "RABBITMQ_GRACE": "0.5",
     }
     subprocess.run(["sh", member / "start"], env=environment, check=True, timeout=60)
     return (member / "log").read_text().splitlines()
+
+
+def with_space(member: Path, *free: int) -> None:
+    """Lets `df` say so many free bytes, one after the other; the last for good. The member has data, and a limit."""
+    (member / "data/mnesia").mkdir()
+    with (member / "etc/rabbitmq.conf").open("a") as file:
+        file.write("disk_free_limit.absolute = 1000\n")
+    (member / "free").write_text("".join(f"{space}\n" for space in free))
+    df = """\
+echo Avail; head -n 1 "$HOME/free"
+[ "$(wc -l < "$HOME/free")" = 1 ] || sed -i 1d "$HOME/free"
+"""
+    script(member / "bin", "df", df)
+
+
+def answering(member: Path, text: str) -> None:
+    """Lets the first other member be silent, and the second answer this to questions about the cluster."""
+    control = f"""\
+echo "$*" >> "$LOG"
+case $* in *rabbit@b*eval*) echo {text} ;; *rabbit@c*halt*) touch "$HOME/halted" ;; *) exit 69 ;; esac
+"""
+    script(member / "bin", "rabbitmqctl", control)
 
 
 def test_a_member_with_data_asks_nobody(member: Path) -> None:
@@ -91,6 +115,67 @@ def test_an_attempt_that_did_not_end_is_undone(member: Path) -> None:
     (member / "data/joining").touch()
     assert "started" in start(member)
     assert not (member / "data/mnesia/half").exists()
+
+
+def questions(said: list[str]) -> list[str]:
+    """The members that were asked about the cluster."""
+    return [line.split("--node ")[1].split()[0] for line in said if " eval " in line]
+
+
+def test_a_member_with_a_full_disk_ends_while_the_others_go_on(member: Path) -> None:
+    with_space(member, 5000, 999)
+    answering(member, "true")
+    ended = "trap 'echo ended >> \"$LOG\"; exit 0' TERM\n"
+    script(member / "bin", "rabbitmq-server", ended + "while true; do sleep 0.1; done\n")
+    said = start(member)
+    assert said[-1] == "ended"
+    assert questions(said) == ["rabbit@a", "rabbit@b"]
+
+
+def test_a_member_whose_disk_was_full_ends_later_when_the_others_go_on(member: Path) -> None:
+    """The log may have failed while the others could not go on without the member."""
+    with_space(member, 5000, 999, 5000)
+    answering(member, '"$(cat "$HOME/answer" 2>/dev/null || { echo true > "$HOME/answer"; echo false; })"')
+    ended = "trap 'echo ended >> \"$LOG\"; exit 0' TERM\n"
+    script(member / "bin", "rabbitmq-server", ended + "while true; do sleep 0.1; done\n")
+    assert questions(start(member)) == ["rabbit@a", "rabbit@b"] * 2
+
+
+def test_a_member_that_cannot_end_is_halted(member: Path) -> None:
+    with_space(member, 5000, 999)
+    answering(member, "true")
+    script(member / "bin", "rabbitmq-server", "trap '' TERM\nuntil [ -e \"$HOME/halted\" ]; do sleep 0.1; done\n")
+    assert "erlang:halt" in start(member)[-1]
+
+
+@pytest.mark.parametrize("answer", ["false", ""])
+def test_a_member_with_a_full_disk_stays_if_the_others_need_it(member: Path, answer: str) -> None:
+    with_space(member, 5000, 999)
+    answering(member, answer)
+    asked = 'until [ "$(grep -c "rabbit@b.* eval" "$LOG")" = 2 ]; do sleep 0.1; done; echo served >> "$LOG"\n'
+    script(member / "bin", "rabbitmq-server", f'touch "$LOG"\ntrap "echo ended >> $LOG" TERM\n{asked}')
+    said = start(member)
+    assert "ended" not in said
+    assert said[-1] == "served"
+
+
+def test_a_member_without_space_waits_for_it_before_it_starts(member: Path) -> None:
+    with_space(member, 999, 999, 5000)
+    answering(member, "true")
+    said = start(member)
+    assert questions(said) == ["rabbit@a", "rabbit@b"] * 2
+    assert said[-1] == "started"
+
+
+def test_a_member_without_space_starts_if_the_others_need_it(member: Path) -> None:
+    with_space(member, 999)
+    answering(member, "false")
+    assert questions(start(member)) == ["rabbit@a", "rabbit@b"]
+
+
+def test_a_member_with_space_asks_nobody(member: Path) -> None:
+    with_space(member, 1000)
+    assert start(member) == ["started"]
 
 
 def test_shellcheck_has_no_objection(tmp_path: Path) -> None:
