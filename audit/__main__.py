@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from audit import controls, html, junit, log, markdown, sarif
+from audit import controls, html, junit, log, markdown, oscal, sarif
 from audit.grouping import FindingGroup, grouped
 from audit.plan import PlanFile
 from audit.positions import StackFile
@@ -37,6 +37,7 @@ def main(arguments: Sequence[str]) -> int:
     file = chosen.stack_file or Path(f"Pulumi.{chosen.stack}.yaml")
     for name, text in _views(result, StackFile.read(file, file.as_posix()), chosen.plan).items():
         atomic.write(chosen.out / name, text)
+    (chosen.out / oscal.NAME).unlink(missing_ok=True)  # of an earlier audit; `quorate audit --oscal` writes it again
     _print(result, chosen.out)
     return 0 if result.passed else 1
 

@@ -212,15 +212,20 @@ def audit(
     verify: Annotated[
         Path | None, typer.Option(help="Its public key: check the signed reports, and audit nothing.", metavar="KEY")
     ] = None,
+    oscal: Annotated[
+        bool, typer.Option("--oscal", help="Write audit.oscal.json too; installs compliance-trestle first.")
+    ] = False,
 ) -> int:
     """Evaluate every rule for a stack and write the report to build/STACK/audit/."""
     from commands import deployment
-    from commands.review import signed_audit
+    from commands.review import oscal_results, signed_audit
 
     if verify:
         return signed_audit.verify(_clone(), stack, verify)
     key, began = signed_audit.private_key(sign) if sign else None, time.time()
     code = deployment.audit(_clone(), stack)
+    if oscal:
+        oscal_results.write(_clone(), stack, began)
     if key:
         signed_audit.sign(_clone(), stack, key, began)
     return code

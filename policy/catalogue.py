@@ -237,7 +237,7 @@ def _frameworks() -> Iterator[str]:
     yield ""
     yield "Controls that [rules](rules.md) of the policy pack evaluate, in whole or in part. The texts are not copied:"
     yield "the place is cited, and the requirement is in Quorate's words. A control passes if its rules pass; the last"
-    yield "column says what that does not prove. The audit's page filters rules by framework, and findings.json and"
+    yield "column says what that does not prove. The audit's page filters rules by framework; findings.json, OSCAL and"
     yield "audit.md have the verdicts of the controls."
     for each in frameworks():
         yield ""

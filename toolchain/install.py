@@ -97,6 +97,13 @@ def ensure(sources: tuple[Source, ...], reporter: Reporter) -> None:
     replace(found, recipe=wanted().recipe).save(VENV / engine.MANIFEST)
 
 
+def ensure_beside(venv: Path, lock: Path, reporter: Reporter) -> None:
+    """Installs an environment beside the clone's own, from a lock file of its own, if it is missing or outdated."""
+    if not environment.has_packages(venv, lock):
+        with alone(engine.cache_directory(os.environ), reporter):
+            environment.ensure_packages(venv, lock, reporter)
+
+
 def settings(found: Engine) -> dict[str, str]:
     """Returns the environment variables for an engine that the activated Python environment sets."""
     return {

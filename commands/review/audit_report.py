@@ -8,6 +8,19 @@ from pathlib import Path
 
 from commands.engine.event_pipe import RunSummary
 from commands.stack import Stack
+from console.errors import UserError
+
+
+def written(root: Path, name: str, since: float) -> Path:
+    """Returns the folder of a stack's report. Raises UserError if it is older than `since`, in seconds since 1970.
+
+    An audit that fails before its preview writes no report, and the folder then has that of an earlier audit.
+    """
+    report = root / "build" / name / "audit"
+    findings = report / "findings.json"
+    if not findings.is_file() or findings.stat().st_mtime < since:
+        raise UserError("The audit wrote no report, so there is nothing to sign or to convert.")
+    return report
 
 
 def write(root: Path, stack: Stack, summary: RunSummary, directory: Path | None = None) -> int:

@@ -10,6 +10,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from audit import bundle
 from audit.bundle import BadKey, ReportOrigin
 from commands import stack
+from commands.review import audit_report
 from console.errors import UserError
 from toolchain.engine import installed
 
@@ -26,13 +27,8 @@ def private_key(key: Path) -> Ed25519PrivateKey:
 
 
 def sign(root: Path, name: str, key: Ed25519PrivateKey, since: float) -> None:
-    """Signs the report in build/<stack>/audit as the next bundle of the stack's chain.
-
-    Raises UserError if the report is older than `since`, in seconds since 1970: the audit then wrote none.
-    """
-    report = root / "build" / name / "audit"
-    if not (report / "findings.json").is_file() or (report / "findings.json").stat().st_mtime < since:
-        raise UserError("nothing was signed: the audit wrote no report")
+    """Signs the report that an audit wrote after `since` as the next bundle of the stack's chain. Raises UserError."""
+    report = audit_report.written(root, name, since)
     found = stack.load(root, name)
     stack_file = bundle.digest(found.file.read_bytes())
     origin = ReportOrigin(name, stack_file, _revision(root), installed(root).version)

@@ -17,8 +17,7 @@ from console.exit_codes import exit_code
 from console.programs import ProgramError, run
 from console.progress import Reporter
 from files import atomic
-from toolchain import engine, environment
-from toolchain.install import ROOT, alone
+from toolchain.install import ROOT, ensure_beside
 
 LOCK = ROOT / "requirements-docs.lock"
 VENV = ROOT / ".venv-docs"
@@ -35,9 +34,7 @@ def build(root: Path, reporter: Reporter) -> None:
     """Writes the pages and samples, and makes the site of them. Raises UserError if anything of it is broken."""
     if SITE in names(root):
         raise UserError(f"build/{SITE} is the directory of the stack {SITE}. Rename the stack.")
-    if not environment.has_packages(VENV, LOCK):
-        with alone(engine.cache_directory(os.environ), reporter):
-            environment.ensure_packages(VENV, LOCK, reporter)
+    ensure_beside(VENV, LOCK, reporter)
     work = root / "build" / ".site"
     build_directory.remove(work)
     source = build_directory.make(work) / "pages"
