@@ -122,8 +122,8 @@ cluster: setup
 prove: setup ## Prove STACK, or ARCH=100|300|500|1000|all, on a real API server and scheduler
 	@$(QUORATE) prove --stack="$$STACK" --arch="$$ARCH"
 
-services: setup ## Start Galera, RabbitMQ, Ceph and OpenStack as STACK renders them, break them, report what was lost
-	@$(QUORATE) services --stack="$$STACK"
+services: setup ## Start the services of STACK with real programs, break them (KIND=cuts|stalls: only so), report what was lost
+	@$(QUORATE) services --stack="$$STACK" $${KIND:+--kind="$$KIND"}
 
 machines: setup ## Set up, change and break real machines and virtual machines, report what was lost (root, Debian)
 	@$(ACTIVE) python -m pytest -m "alone or heavy" -p tests.trials.machines.report_plugin tests/trials/machines

@@ -279,11 +279,14 @@ def prove(
 
 
 @_command
-def services(stack: StackOption = "dev") -> int:
+def services(
+    stack: StackOption = "dev",
+    kind: Annotated[str, typer.Option(help="Only `cuts` of power, or only `stalls` of a member.", metavar="KIND")] = "",
+) -> int:
     """Start the services of a stack with the real programs, break them, and report what was lost. Needs root."""
     from commands.trials import services as real_services
 
-    return real_services.prove_services(_clone(), stack)
+    return real_services.prove_services(_clone(), stack, kind)
 
 
 @_command

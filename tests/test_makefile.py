@@ -51,6 +51,7 @@ def make(clone: Path, *words: str, **variables: str) -> list[str]:
         (["destroy", "STACK=prod", "CONFIRM=prod"], ["destroy", "--stack=prod", "--confirm=prod"]),
         (["prove", "ARCH=all"], ["prove", "--stack=dev", "--arch=all"]),
         (["services", "STACK=prod"], ["services", "--stack=prod"]),
+        (["services", "KIND=stalls"], ["services", "--stack=dev", "--kind=stalls"]),
         (["action"], ["action", "--stack=dev", "--name=", "--backup="]),
         (
             ["action", "NAME=mysqld-restore", "BACKUP=x"],

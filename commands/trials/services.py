@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import cast, get_args
 
 from commands import stack
 from commands.engine.operation import interrupted_by_termination
@@ -16,8 +17,14 @@ from trials.services.etcd import RenderedEtcd
 from trials.services.openstack_trials import Programs
 
 
-def prove_services(root: Path, name: str) -> int:
-    """Runs the service trials of a stack and writes build/services/. Returns 0 if all trials pass, otherwise 1."""
+def prove_services(root: Path, name: str, kind: str) -> int:
+    """Runs the service trials of a stack and writes build/services/. Returns 0 if all trials pass, otherwise 1.
+
+    `kind`: only faults of this kind (trials/services/run.py); "" for all trials but the stalls.
+    """
+    if kind and kind not in get_args(run.Kind):
+        raise UserError(f"--kind is {kind}; it may be {' or '.join(get_args(run.Kind))}.")
+    wanted = cast("run.Kind | None", kind or None)
     reporter = Reporter()
     try:
         testbed.check()
@@ -36,9 +43,8 @@ def prove_services(root: Path, name: str) -> int:
             member = RenderedEtcd(program, settings.read_text(encoding="utf-8"))
         reporter.end()
         directory = root / "build" / "services"
-        holds = run.run(
-            run.trials(programs, ceph_root, found, member), directory, say=lambda text: print(text, flush=True)
-        )
+        tried = run.trials(programs, ceph_root, found, member, wanted)
+        holds = run.run(tried, directory, say=lambda text: print(text, flush=True))
     verdict = "hold" if holds else "do not all hold"
     print(f"The proofs of {name} {verdict}: {(directory / 'report.md').relative_to(root)}", flush=True)
     return 0 if holds else 1

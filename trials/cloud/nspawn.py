@@ -13,8 +13,10 @@ from pathlib import Path
 
 from console.errors import UserError
 from toolchain.process_identity import identify, program_name, read_identity
+from trials import forgetful_disk
 from trials.cloud import cgroups, network
 from trials.cloud.lab_machines import LabMachine
+from trials.forgetful_disk import ForgetfulDisk
 
 START = Path(__file__).parent / "start_machine.sh"
 BOOT = 300.0
@@ -29,13 +31,24 @@ ENDING = 60.0
 SUPERVISOR = "supervisor.json"
 """The file in a machine's directory that identifies its systemd-nspawn."""
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-_PARTS = ("upper", "work", "root", "containerd", "kubelet", "data", "logs")
+MEMBERS_DISK = 16 * 2**30
+"""Bytes of the disk with the data of a machine's members; its file is sparse. Project figure."""
+_PARTS = ("upper", "work", "root", "containerd", "kubelet", "logs", "members")
 
 
 def prepare(machine: LabMachine) -> None:
-    """Creates the directories of a machine."""
+    """Creates the directories of a machine, and the disk that start_machine.sh mounts below /var/lib."""
     for part in _PARTS:
         (machine.directory / part).mkdir(parents=True, exist_ok=True)
+    forgetful_disk.create(machine.directory / "disk", MEMBERS_DISK)
+
+
+def members_disk(machine: LabMachine) -> ForgetfulDisk | None:
+    """Returns the disk with the data of a machine's members: etcd, and the volumes of pods. None if it does not run."""
+    supervisor = _supervisor(machine.directory)
+    if supervisor is None or leader(machine) is None:
+        return None
+    return ForgetfulDisk(machine.directory / "disk", supervisor, machine.directory / "members")
 
 
 def start(machine: LabMachine, root: Path, programs: Mapping[str, Path]) -> None:

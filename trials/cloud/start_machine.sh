@@ -26,6 +26,9 @@ done
 echo 10000000 >/proc/$$/timerslack_ns
 
 mount --make-rprivate /
+# What the members keep is on a file system of its own, which a power cut makes forget what was not synced.
+mount -t ext4 -o loop "$directory/disk" "$directory/members"
+mkdir -p "$directory/members/volumes" "$directory/members/etcd"
 mount -t overlay overlay -o "lowerdir=$root,upperdir=$directory/upper,workdir=$directory/work" "$directory/root"
 for loader in "$root"/lib64/ld-linux-*.so.* "$root"/lib/ld-linux-*.so.*; do
   [ -e "$loader" ] && break
@@ -39,4 +42,5 @@ exec "$loader" --library-path "$root/usr/lib/$triplet:$root/usr/lib/$triplet/sys
   --network-namespace-path="/run/netns/$namespace" --capability=all \
   --system-call-filter='@keyring bpf @clock @module' --console=pipe --bind=/dev/kmsg $binds \
   --bind="$directory/containerd:/var/lib/containerd" --bind="$directory/kubelet:/var/lib/kubelet" \
-  --bind="$directory/data:/var/lib/quorate" --bind="$directory/logs:/var/log/pods"
+  --bind="$directory/members/volumes:/var/lib/quorate" --bind="$directory/members/etcd:/var/lib/etcd" \
+  --bind="$directory/logs:/var/log/pods"

@@ -8,7 +8,6 @@ replaced by those of the test bed's machines.
 from __future__ import annotations
 
 import json
-import random
 import re
 import subprocess
 import time
@@ -17,7 +16,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from blueprint.openstack.projects.records import own_records
+from trials.histories.operation import ClientOperation
+from trials.services import stalls
 from trials.services.containers import TriedContainer
+from trials.services.cuts import cut, some
+from trials.services.stalls import Stall, StalledService, stalled
 from trials.services.testbed import Broken, ServiceMachine, ServiceTestbed, require, until
 from trials.trial_report import Proof, in_turn
 
@@ -32,7 +35,11 @@ _LOAD = """\
 i=%d
 while sleep 0.2; do
     i=$((i + 1))
-    echo "object $i" | timeout 60 rados --id glance --pool images put "object-$i" - && echo "$i ok" || echo "$i no"
+    read -r began _ < /proc/uptime
+    said=ok
+    echo "object $i" | timeout 60 rados --id glance --pool images put "object-$i" - || said=no
+    read -r ended _ < /proc/uptime
+    echo "$i $said $began $ended"
 done
 """
 _PREPARE = """\
@@ -142,8 +149,18 @@ class CephCluster:
         self.client.start(["bash", "-c", _LOAD % self.written], "root")
 
     def said(self) -> dict[int, str]:
-        lines = [line.split() for line in self.client.log.read_text(errors="replace").splitlines()]
-        return {int(line[0]): line[1] for line in lines if len(line) == 2 and line[0].isdecimal()}
+        return {each.value: each.outcome for each in self.history()}
+
+    def history(self) -> list[ClientOperation]:
+        """Returns the writes of the current run of the load. One without an answer is `unknown`."""
+        lines = [line.split() for line in self.client.log.read_text(errors="replace").split("\n")[:-1]]
+        return [
+            ClientOperation(
+                0, "put", int(line[0]), float(line[2]), float(line[3]), "ok" if line[1] == "ok" else "unknown"
+            )
+            for line in lines
+            if len(line) == 4 and line[0].isdecimal() and line[1] in ("ok", "no")
+        ]
 
     def more(self, objects: int = 5) -> float:
         """Waits until Ceph has acknowledged further objects. Returns the seconds until the first of them."""
@@ -159,7 +176,7 @@ class CephCluster:
     def end_load(self) -> dict[int, str]:
         """Stops the load.
 
-        Returns for each object, by number, whether the write was acknowledged (`ok`) or not (`no`).
+        Returns for each object, by number, whether the write was acknowledged (`ok`) or not (`unknown`).
         """
         self.client.stop(70)
         said = self.said()
@@ -261,12 +278,10 @@ def power_cut(cluster: CephCluster) -> list[str]:
 
 def _cut(cluster: CephCluster, number: int) -> list[str]:
     """Cuts the power of servers: of each, a monitor and a storage node."""
-    servers = sorted(random.sample(range(len(MONITORS)), number))
-    lost = [name for server in servers for name in (MONITORS[server], STORAGE[server])]
-    cluster.testbed.cut_power(*lost)
-    silence = [f"writes went on after {cluster.more():.1f} s"] if number == 1 else []
-    cluster.start(*lost)
-    return [f"{', '.join(lost)} lost power", *silence, f"all were ready after {cluster.wait_ready():.0f} s"]
+    servers = some(MONITORS, number)
+    lost = [name for server in servers for name in (server, STORAGE[MONITORS.index(server)])]
+    more = cluster.more if number == 1 else None
+    return cut(cluster.testbed, lost, start=cluster.start, wait_ready=cluster.wait_ready, more=more)
 
 
 def lost_disks(cluster: CephCluster) -> list[str]:
@@ -279,6 +294,60 @@ def lost_disks(cluster: CephCluster) -> list[str]:
     return [f"all were ready after {cluster.wait_ready():.0f} s"]
 
 
+def monitor_paused(cluster: CephCluster) -> list[str]:
+    """The leading monitor pauses for 60 s (SIGSTOP)."""
+    return _stall(cluster, MONITORS[0], stalls.PAUSE)
+
+
+def monitor_full(cluster: CephCluster) -> list[str]:
+    """The disk of the leading monitor is full for 60 s."""
+    return _stall(cluster, MONITORS[0], stalls.FULL_DISK)
+
+
+def monitor_slow(cluster: CephCluster) -> list[str]:
+    """The disk of the leading monitor makes 5 writes a second for 60 s."""
+    return _stall(cluster, MONITORS[0], stalls.SLOW_DISK)
+
+
+def monitor_unheard(cluster: CephCluster) -> list[str]:
+    """The leading monitor receives what the others send, and is not heard for 60 s."""
+    return _stall(cluster, MONITORS[0], stalls.UNHEARD)
+
+
+def storage_paused(cluster: CephCluster) -> list[str]:
+    """A storage node pauses for 60 s (SIGSTOP)."""
+    return _stall(cluster, STORAGE[0], stalls.PAUSE)
+
+
+def storage_slow(cluster: CephCluster) -> list[str]:
+    """The disk of a storage node makes 5 writes a second for 60 s."""
+    return _stall(cluster, STORAGE[0], stalls.SLOW_DISK)
+
+
+def storage_unheard(cluster: CephCluster) -> list[str]:
+    """A storage node receives what the others send, and is not heard for 60 s."""
+    return _stall(cluster, STORAGE[0], stalls.UNHEARD)
+
+
+def _stall(cluster: CephCluster, name: str, stall: Stall) -> list[str]:
+    machines = cluster.monitors | cluster.storage
+
+    def state() -> str:
+        if not machines[name].runs:
+            cluster.start(name)  # as kubelet does
+        is_ready = cluster.ready(name) if name in MONITORS else cluster.active(name)
+        return "ready" if is_ready else "not ready"
+
+    members = [machines[name], *(machine for each, machine in machines.items() if each != name)]
+    # `begin` prepares the storage nodes in their order, so that the numbers of their OSDs are known.
+    alias = f"mon.{name} " if name in MONITORS else f"osd.{STORAGE.index(name)} "
+    service = StalledService(members, state, cluster.wait_ready, cluster.more, cluster.history, [alias])
+    return stalled(service, stall)
+
+
+STALLS: tuple[Failure, ...] = (
+    monitor_paused, monitor_full, monitor_slow, monitor_unheard, storage_paused, storage_slow, storage_unheard
+)  # fmt: skip
 CUTS: tuple[Failure, ...] = (server_cut, two_servers_cut, power_cut)
 FAILURES: tuple[Failure, ...] = (monitor_killed, monitor_cut_off, storage_killed, *CUTS, lost_disks)
 

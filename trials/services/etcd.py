@@ -13,10 +13,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from trials.histories import operation, registers, silence
+from trials.histories import operation, registers
 from trials.histories.operation import ClientOperation
 from trials.services import stalls
-from trials.services.stalls import Stall
+from trials.services.cuts import cut, some
+from trials.services.stalls import Stall, StalledService, stalled
 from trials.services.testbed import Broken, ServiceMachine, ServiceTestbed, until
 from trials.trial_report import Proof, in_turn
 
@@ -71,8 +72,17 @@ class EtcdCluster:
             self.members[name].start(["etcd"], "root", self._environment[name])
 
     def wait_ready(self, seconds: float = START) -> float:
-        """Waits until all members serve linearizable reads. Returns the seconds that this took."""
-        return until("members of etcd healthy", lambda: all(map(self.ready, MEMBERS)), seconds)
+        """Waits until all members serve linearizable reads; starts those that have ended. Returns the seconds."""
+
+        def healthy() -> bool:
+            self.restart()
+            return all(map(self.ready, MEMBERS))
+
+        return until("members of etcd healthy", healthy, seconds)
+
+    def restart(self) -> None:
+        """Starts the members that have ended, as systemd does."""
+        self.start(*(name for name in MEMBERS if not self.members[name].runs))
 
     def ready(self, name: str) -> bool:
         """Whether a member is healthy: it answers a linearizable read, for which it needs a majority."""
@@ -119,10 +129,9 @@ def power_cut(cluster: EtcdCluster) -> list[str]:
 
 
 def _cut(cluster: EtcdCluster, number: int) -> list[str]:
-    lost = cluster.testbed.cut_some(MEMBERS, number)
-    silence = [f"operations went on after {cluster.more():.1f} s"] if number == 1 else []
-    cluster.start(*lost)
-    return [f"{', '.join(lost)} lost power", *silence, f"all were healthy {cluster.wait_ready():.1f} s later"]
+    more = cluster.more if number == 1 else None
+    lost = some(MEMBERS, number)
+    return cut(cluster.testbed, lost, start=cluster.start, wait_ready=cluster.wait_ready, more=more)
 
 
 def paused(cluster: EtcdCluster) -> list[str]:
@@ -135,27 +144,28 @@ def full_disk(cluster: EtcdCluster) -> list[str]:
     return _stall(cluster, stalls.FULL_DISK)
 
 
+def slow_disk(cluster: EtcdCluster) -> list[str]:
+    """The disk of a member makes 5 writes a second for 60 s."""
+    return _stall(cluster, stalls.SLOW_DISK)
+
+
 def unheard(cluster: EtcdCluster) -> list[str]:
     """A member receives what the others send, and is not heard for 60 s."""
     return _stall(cluster, stalls.UNHEARD)
 
 
 def _stall(cluster: EtcdCluster, stall: Stall) -> list[str]:
-    began = time.monotonic()
-    notes = stall.hold(cluster.members[MEMBERS[0]], lambda: "healthy" if cluster.ready(MEMBERS[0]) else "not healthy")
-    ended = [name for name in MEMBERS if not cluster.members[name].runs]
-    cluster.start(*ended)  # as systemd does
-    back = cluster.wait_ready()
-    cluster.more()
-    silent = silence.longest(cluster.history(), began)
-    restarted = f"{', '.join(ended)} had ended and was started again" if ended else "no member had ended"
-    return [
-        *notes, restarted, f"no operation was acknowledged for {silent:.1f} s",
-        f"all were healthy {back:.1f} s after its end",
-    ]  # fmt: skip
+    first = MEMBERS[0]
+
+    def state() -> str:
+        cluster.restart()
+        return "healthy" if cluster.ready(first) else "not healthy"
+
+    members = list(cluster.members.values())
+    return stalled(StalledService(members, state, cluster.wait_ready, cluster.more, cluster.history), stall)
 
 
-STALLS: tuple[Failure, ...] = (paused, full_disk, unheard)
+STALLS: tuple[Failure, ...] = (paused, full_disk, slow_disk, unheard)
 CUTS: tuple[Failure, ...] = (server_cut, two_servers_cut, power_cut)
 
 

@@ -18,7 +18,8 @@ from trials.histories import append_lists, bank, operation, silence
 from trials.histories.operation import Anomaly, ClientOperation
 from trials.services import stalls
 from trials.services.containers import TriedContainer
-from trials.services.stalls import SETTLE, Stall
+from trials.services.cuts import cut, some
+from trials.services.stalls import Stall, StalledService, stalled
 from trials.services.testbed import Broken, ServiceMachine, ServiceTestbed, place, require, until
 from trials.trial_report import Proof, in_turn
 
@@ -93,13 +94,17 @@ class GaleraCluster:
 
     def _all_ready(self, names: tuple[str, ...]) -> bool:
         for name in names:
-            machine = self.members[name]
-            if machine.runs and machine.get(PORT, "/alive")[0] == 503:
-                machine.stop()
-            if not machine.runs:
-                self.restarts += 1
-                self.start(name)
+            self.restart(name)
         return all(self.state(name)[0] == 200 for name in names)
+
+    def restart(self, name: str) -> None:
+        """Starts a member again if it has ended or is not alive, as kubelet does."""
+        machine = self.members[name]
+        if machine.runs and machine.get(PORT, "/alive")[0] == 503:
+            machine.stop()
+        if not machine.runs:
+            self.restarts += 1
+            self.start(name)
 
     def _states(self) -> str:
         return "; ".join(f"{name}: {self.state(name)[1]}" for name in self.members)
@@ -330,18 +335,18 @@ def power_cut(cluster: GaleraCluster, load: Load) -> list[str]:
 
 def _cut(cluster: GaleraCluster, load: Load, number: int) -> list[str]:
     load.more()
-    lost = cluster.testbed.cut_some(list(cluster.members), number)
-    silence = [f"transfers went on after {load.more():.1f} s"] if number == 1 else []
-    cluster.start(*lost)
-    seconds = cluster.wait_ready(*cluster.members)
-    return [f"{', '.join(lost)} lost power", *silence, f"all were ready {seconds:.0f} s after the power came back"]
+    return cut(
+        cluster.testbed,
+        some(cluster.members, number),
+        start=cluster.start,
+        wait_ready=lambda: cluster.wait_ready(*cluster.members),
+        more=load.more if number == 1 else None,
+    )
 
 
 def donor_killed(cluster: GaleraCluster, load: Load) -> list[str]:
     """A member that lost its disk requests a full state transfer, and the donor is killed while it sends."""
-    rows = ",".join(["(RANDOM_BYTES(1024))"] * 1000)
-    for _ in range(15):
-        cluster.sql("mysqld-0", f"INSERT INTO bank.filling (text) VALUES {rows}")  # noqa: S608
+    _fill(cluster)
     joiner = "mysqld-2"
     cluster.kill(joiner)
     cluster.members[joiner].run(["sh", "-c", "rm -rf /var/lib/mysql/*"])
@@ -362,6 +367,13 @@ def donor_killed(cluster: GaleraCluster, load: Load) -> list[str]:
         f"{donors[0]} was killed as donor of {joiner}; transfers went on after {silence:.1f} s",
         f"all were ready after {seconds:.0f} s and {cluster.restarts - before} restarts by kubelet's rule",
     ]
+
+
+def _fill(cluster: GaleraCluster) -> None:
+    """Writes so much that a state transfer takes seconds."""
+    rows = ",".join(["(RANDOM_BYTES(1024))"] * 1000)
+    for _ in range(15):
+        cluster.sql("mysqld-0", f"INSERT INTO bank.filling (text) VALUES {rows}")  # noqa: S608
 
 
 def three_to_five(cluster: GaleraCluster, load: Load) -> list[str]:
@@ -400,27 +412,65 @@ def paused(cluster: GaleraCluster, load: Load) -> list[str]:
 
 
 def full_disk(cluster: GaleraCluster, load: Load) -> list[str]:
-    """The disk of a member is full for 60 s."""
+    """The disk of the member that all clients write to is full for 60 s."""
     return _stall(cluster, load, stalls.FULL_DISK)
 
 
+def slow_disk(cluster: GaleraCluster, load: Load) -> list[str]:
+    """The disk of the member that all clients write to makes 5 writes a second for 60 s."""
+    return _stall(cluster, load, stalls.SLOW_DISK)
+
+
 def unheard(cluster: GaleraCluster, load: Load) -> list[str]:
-    """A member receives what the others send, and is not heard for 60 s."""
+    """The member that all clients write to receives what the others send, and is not heard for 60 s."""
     return _stall(cluster, load, stalls.UNHEARD)
 
 
-def _stall(cluster: GaleraCluster, load: Load, stall: Stall) -> list[str]:
-    began = time.monotonic()
-    name = next(iter(cluster.members))
-    notes = stall.hold(cluster.members[name], lambda: f"{name} {cluster.state(name)}")
-    time.sleep(SETTLE)
+def slow_joiner(cluster: GaleraCluster, load: Load) -> list[str]:
+    """A state transfer to a slow disk lasts four times as long as a member may be without progress."""
+    joiner, patience = "mysqld-2", 20
+    _fill(cluster)
+    cluster.kill(joiner)
+    machine = cluster.members[joiner]
+    machine.run(["sh", "-c", "rm -rf /var/lib/mysql/*"])
+    cluster.environment = {"GALERA_PATIENCE": str(patience)}
+    before, began = cluster.restarts, time.monotonic()
+    stalls.SLOW_DISK.begin(machine)
+    try:
+        cluster.start(joiner)
+        while time.monotonic() - began < 4 * patience and cluster.state(joiner)[0] != 200:
+            cluster.restart(joiner)
+            time.sleep(1)
+    finally:
+        stalls.SLOW_DISK.end(machine)
+        cluster.environment = {}
+    slow = time.monotonic() - began
     back = cluster.wait_ready(*cluster.members)
-    load.more(seconds=START)
+    require(slow >= 4 * patience, f"the transfer ended after {slow:.0f} s: too early for this trial")
     silent = silence.longest(load.history(), began)
-    return [*notes, f"no transfer was acknowledged for {silent:.1f} s", f"all were ready {back:.0f} s after its end"]
+    return [
+        f"ready {slow + back:.0f} s after its start, with a limit of {patience} s without progress and "
+        f"{cluster.restarts - before} restarts",
+        f"nothing was acknowledged for {silent:.1f} s",
+    ]
 
 
-STALLS: tuple[Failure, ...] = (paused, full_disk, unheard)
+def _stall(cluster: GaleraCluster, load: Load, stall: Stall) -> list[str]:
+    name = next(iter(cluster.members))
+
+    def state() -> str:
+        cluster.restart(name)
+        code, said = cluster.state(name)
+        return f"{'ready' if code == 200 else 'not ready'}: {said.partition(' of ')[0] or 'no answer'}"
+
+    def recover() -> float:
+        return cluster.wait_ready(*cluster.members)
+
+    members = list(cluster.members.values())
+    return stalled(StalledService(members, state, recover, lambda: load.more(seconds=START), load.history), stall)
+
+
+STALLS: tuple[Failure, ...] = (paused, full_disk, slow_disk, unheard, slow_joiner)
 CUTS: tuple[Failure, ...] = (server_cut, two_servers_cut, power_cut)
 QUICK: tuple[Failure, ...] = (one_killed, minority, full_stop, power_cut)
 HEAVY: tuple[Failure, ...] = (server_cut, two_servers_cut, donor_killed, stuck, three_to_five)

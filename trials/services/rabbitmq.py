@@ -13,11 +13,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from openstack.config.ports import AMQP
-from trials.histories import operation, queues, silence
+from trials.histories import operation, queues
 from trials.histories.operation import ClientOperation
 from trials.services import stalls
 from trials.services.containers import TriedContainer
-from trials.services.stalls import SETTLE, Stall
+from trials.services.cuts import cut, some
+from trials.services.stalls import Stall, StalledService, stalled
 from trials.services.testbed import Broken, ServiceMachine, ServiceTestbed, place, require, until
 from trials.trial_report import Proof, in_turn
 
@@ -48,6 +49,8 @@ class RabbitmqCluster:
             machine.add_disk("/var/lib/rabbitmq")
             machine.own("/var/lib/rabbitmq", "rabbitmq")
             self._commands[name] = place(machine, container)
+            # Debian's script of this name writes the log elsewhere.
+            machine.run(["ln", "-s", "/usr/lib/rabbitmq/bin/rabbitmq-server", "/usr/local/sbin/rabbitmq-server"])
         self.client = testbed.add(f"{self.name}-client")
         self.client.write("/load.py", _LOAD.read_text(encoding="utf-8"))
         testbed.name_members(f"{self.name}-members", DOMAIN, list(self.members))
@@ -55,6 +58,13 @@ class RabbitmqCluster:
     def start(self, *names: str) -> None:
         for name in names:
             self.members[name].start(self._commands[name], "rabbitmq")
+
+    def start_without_names(self, *names: str) -> None:
+        """Starts members, and gives them their names when all wait for them."""
+        self.testbed.hide_names(*names)
+        self.start(*names)
+        until("all members wait for their names", lambda: all(map(self.waits, names)), 60)
+        self.testbed.show_names(*names)
 
     def stop(self, *names: str) -> None:
         for name in names:
@@ -250,18 +260,13 @@ def power_cut(cluster: RabbitmqCluster) -> list[str]:
 
 
 def _cut(cluster: RabbitmqCluster, number: int) -> list[str]:
-    lost = cluster.testbed.cut_some(list(cluster.members), number)
-    said = [f"{', '.join(lost)} lost power"]
-    if number == 1:
-        said.append(f"confirmations went on after {cluster.more():.1f} s")
-    if number == len(cluster.members):
-        cluster.testbed.hide_names(*lost)
-        cluster.start(*lost)
-        until("all members wait for their names", lambda: all(map(cluster.waits, lost)), 60)
-        cluster.testbed.show_names(*lost)
-    else:
-        cluster.start(*lost)
-    return [*said, f"all were ready {cluster.wait_ready(*cluster.members):.0f} s later"]
+    return cut(
+        cluster.testbed,
+        some(cluster.members, number),
+        start=cluster.start if number < len(cluster.members) else cluster.start_without_names,
+        wait_ready=lambda: cluster.wait_ready(*cluster.members),
+        more=cluster.more if number == 1 else None,
+    )
 
 
 def lost_disk(cluster: RabbitmqCluster) -> list[str]:
@@ -286,29 +291,32 @@ def full_disk(cluster: RabbitmqCluster) -> list[str]:
     return _stall(cluster, stalls.FULL_DISK)
 
 
+def slow_disk(cluster: RabbitmqCluster) -> list[str]:
+    """The disk of a member makes 5 writes a second for 60 s."""
+    return _stall(cluster, stalls.SLOW_DISK)
+
+
 def unheard(cluster: RabbitmqCluster) -> list[str]:
     """A member receives what the others send, and is not heard for 60 s."""
     return _stall(cluster, stalls.UNHEARD)
 
 
 def _stall(cluster: RabbitmqCluster, stall: Stall) -> list[str]:
-    began = time.monotonic()
-    name = next(iter(cluster.members))
+    name, *_ = cluster.members
 
     def state() -> str:
         if not cluster.members[name].runs:
             cluster.start(name)  # as kubelet does
-        return "ready" if cluster.ready(name) else f"not ready: {cluster.members[name].tail(1)}"
+        return "ready" if cluster.ready(name) else "not ready"
 
-    notes = stall.hold(cluster.members[name], state)
-    time.sleep(SETTLE)
-    back = cluster.wait_ready(*cluster.members)
-    cluster.more()
-    silent = silence.longest(cluster.history(), began)
-    return [*notes, f"no message was confirmed for {silent:.1f} s", f"all were ready {back:.0f} s after its end"]
+    def recover() -> float:
+        return cluster.wait_ready(*cluster.members)
+
+    members = list(cluster.members.values())
+    return stalled(StalledService(members, state, recover, cluster.more, cluster.history), stall)
 
 
-STALLS: tuple[Failure, ...] = (paused, full_disk, unheard)
+STALLS: tuple[Failure, ...] = (paused, full_disk, slow_disk, unheard)
 CUTS: tuple[Failure, ...] = (server_cut, two_servers_cut, power_cut)
 QUICK: tuple[Failure, ...] = (one_killed, minority, full_stop, two_servers_cut)
 HEAVY: tuple[Failure, ...] = (server_cut, power_cut, lost_disk)

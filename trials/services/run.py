@@ -6,6 +6,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import Literal
 
 from trials import trial_report
 from trials.services import ceph, etcd, galera, galera_backup, openstack_trials, rabbitmq
@@ -19,19 +20,43 @@ Trials = Mapping[str, Callable[[], Iterable[Proof]]]
 """Functions that run the trials of a service and return the results, by the service's name."""
 
 
+Kind = Literal["cuts", "stalls"]
+"""Power cuts of one, two and all servers; or one member that pauses, is not heard, or has a full or slow disk."""
+
+
 def trials(
-    programs: Programs, ceph_root: Path, containers: Mapping[str, TriedContainer], member: RenderedEtcd
+    programs: Programs,
+    ceph_root: Path,
+    containers: Mapping[str, TriedContainer],
+    member: RenderedEtcd,
+    kind: Kind | None = None,
 ) -> Trials:
     """Returns the trials of all services, with the rendered containers of a stack and the settings of its etcd.
 
-    `ceph_root`: Debian root with Ceph's programs.
+    `ceph_root`: Debian root with Ceph's programs. `kind`: only faults of this kind, of services that keep data in a
+    quorum; None for all trials but the stalls.
     """
     database, queue = containers["mysqld/mariadb"], containers["rabbitmq/rabbitmq"]
+    root = programs.root
+    if kind == "cuts":
+        return {
+            "etcd": lambda: etcd.prove(root, member, etcd.CUTS),
+            "Galera": lambda: galera.prove(root, database, galera.CUTS),
+            "RabbitMQ": lambda: rabbitmq.prove(root, queue, rabbitmq.CUTS),
+            "Ceph": lambda: ceph.prove(ceph_root, containers, ceph.CUTS),
+        }
+    if kind == "stalls":
+        return {
+            "etcd": lambda: etcd.prove(root, member, etcd.STALLS),
+            "Galera": lambda: galera.prove(root, database, galera.STALLS, one_writer=True),
+            "RabbitMQ": lambda: rabbitmq.prove(root, queue, rabbitmq.STALLS),
+            "Ceph": lambda: ceph.prove(ceph_root, containers, ceph.STALLS),
+        }
     return {
-        "etcd": lambda: etcd.prove(programs.root, member),
-        "Galera": lambda: galera.prove(programs.root, database, (*galera.QUICK, *galera.HEAVY)),
-        "Galera's backup": lambda: galera_backup.prove(programs.root, containers),
-        "RabbitMQ": lambda: rabbitmq.prove(programs.root, queue, (*rabbitmq.QUICK, *rabbitmq.HEAVY)),
+        "etcd": lambda: etcd.prove(root, member),
+        "Galera": lambda: galera.prove(root, database, (*galera.QUICK, *galera.HEAVY)),
+        "Galera's backup": lambda: galera_backup.prove(root, containers),
+        "RabbitMQ": lambda: rabbitmq.prove(root, queue, (*rabbitmq.QUICK, *rabbitmq.HEAVY)),
         "Ceph": lambda: ceph.prove(ceph_root, containers),
         "OpenStack": lambda: openstack_trials.prove(programs, containers),
     }

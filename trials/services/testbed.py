@@ -8,7 +8,6 @@ runtime and no systemd.
 from __future__ import annotations
 
 import os
-import random
 import shutil
 import signal
 import subprocess
@@ -383,12 +382,6 @@ class ServiceTestbed:
             machine.kill()
         for disk in disks:
             disk.remount()
-
-    def cut_some(self, names: Sequence[str], number: int) -> list[str]:
-        """Cuts the power of some of the named machines, chosen at random. Returns their names."""
-        chosen = sorted(random.sample(sorted(names), number))
-        self.cut_power(*chosen)
-        return chosen
 
     def isolate(self, *names: str) -> None:
         """Cuts the named machines off from all other machines. The named machines stay connected to each other."""
