@@ -44,11 +44,20 @@ def prepare(machine: LabMachine) -> None:
 
 
 def members_disk(machine: LabMachine) -> ForgetfulDisk | None:
-    """Returns the disk with the data of a machine's members: etcd, and the volumes of pods. None if it does not run."""
+    """Returns the disk with the data of a machine's members: etcd, and the volumes of pods. None if it does not run.
+
+    Raises UserError if the machine was made without one.
+    """
     supervisor = _supervisor(machine.directory)
     if supervisor is None or leader(machine) is None:
         return None
-    return ForgetfulDisk(machine.directory / "disk", supervisor, machine.directory / "members")
+    file = machine.directory / "disk"
+    if not file.exists():
+        raise UserError(
+            f"{machine.name} has no disk that forgets: its lab is from an older version. Run `make cloud-down`, and "
+            "then `make cloud` again."
+        )
+    return ForgetfulDisk(file, supervisor, machine.directory / "members")
 
 
 def start(machine: LabMachine, root: Path, programs: Mapping[str, Path]) -> None:

@@ -50,9 +50,9 @@ def cut(lab: Lab, servers: Sequence[str]) -> None:
 
     The disks of their members forget what was not synced.
     """
-    for server in servers:  # first, so that nobody hears of a write whose sync has not reached the disk
-        network.set_power(server, on=False)
     lost = [disk for machine in _machines(lab, servers) if (disk := nspawn.members_disk(machine))]
+    for server in servers:  # before the disks, so that nobody hears of a write whose sync has not reached its disk
+        network.set_power(server, on=False)
     forgetful_disk.cut(lost)
     for machine in _machines(lab, servers):
         nspawn.cut_power(machine.directory)

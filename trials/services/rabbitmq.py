@@ -28,6 +28,11 @@ START = 300
 """Seconds that the start of a RabbitMQ member may take on a busy machine."""
 REPLICAS = 60
 """Seconds after which all replicas of a queue must run, once all members are ready."""
+_PROGRAM = """\
+#!/bin/sh
+cd /var/lib/rabbitmq
+exec /usr/lib/rabbitmq/bin/rabbitmq-server "$@"
+"""
 _LOAD = Path(__file__).with_name("rabbitmq_load.py")
 
 
@@ -49,8 +54,8 @@ class RabbitmqCluster:
             machine.add_disk("/var/lib/rabbitmq")
             machine.own("/var/lib/rabbitmq", "rabbitmq")
             self._commands[name] = place(machine, container)
-            # Debian's script of this name writes the log elsewhere.
-            machine.run(["ln", "-s", "/usr/lib/rabbitmq/bin/rabbitmq-server", "/usr/local/sbin/rabbitmq-server"])
+            # Debian's program of this name writes the log into a file, and does not pass SIGTERM on.
+            machine.write("/usr/local/sbin/rabbitmq-server", _PROGRAM, mode="0755")
         self.client = testbed.add(f"{self.name}-client")
         self.client.write("/load.py", _LOAD.read_text(encoding="utf-8"))
         testbed.name_members(f"{self.name}-members", DOMAIN, list(self.members))

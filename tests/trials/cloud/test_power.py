@@ -68,6 +68,15 @@ def test_a_power_cut_forgets_what_members_have_not_synced(lab: Lab) -> None:
     assert said(machine, "cat /var/lib/etcd/* /var/lib/quorate/volume/file") == "synced\nsynced\n"
 
 
+def test_a_lab_without_such_disks_keeps_its_power(lab: Lab) -> None:
+    (machine,) = lab.machines
+    power.switch_on(lab.machines, print)
+    (machine.directory / "disk").rename(machine.directory / "other")
+    with pytest.raises(UserError, match="has no disk that forgets: its lab is from an older version"):
+        power.cut(lab, [NAME])
+    assert nspawn.is_running(machine)
+
+
 def said(machine: LabMachine, script: str) -> str:
     done = nspawn.run_in(machine, ["sh", "-c", script])
     assert done.returncode == 0, done.stderr
