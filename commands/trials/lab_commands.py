@@ -19,10 +19,11 @@ from commands.engine.temporary_rendering import rendered
 from commands.trials import lab_stack
 from console.errors import UserError
 from console.progress import Reporter, duration
-from toolchain import openstack_programs
+from toolchain import debian_root, openstack_programs
 from trials.cloud import bring_up, client, disks, host, masters, network, nspawn, ssh_access
 from trials.cloud.drill import observer, workloads
 from trials.cloud.images.prepare import prepare
+from trials.cloud.instances import guest
 from trials.cloud.lab_machines import Lab, lab_of
 
 PARALLEL = {"PULUMI_PARALLEL": "4"}
@@ -54,7 +55,7 @@ def start(root: Path, name: str) -> int:
         if code == 0:
             lab_stack.write_kubeconfig(root, name, masters.kubeconfig(lab, bring_up.CONTEXT))
             started = time.monotonic()
-            steps = _use(root, lab, name, planned.settings.release, reporter)
+            steps = _use(root, lab, planned, reporter)
             seconds["Using OpenStack as a client"] = time.monotonic() - started
             print("\n" + steps.rstrip())
     print()
@@ -80,15 +81,19 @@ def _apply(root: Path, lab: Lab, name: str) -> int:
         ).returncode
 
 
-def _use(root: Path, lab: Lab, name: str, release: str, reporter: Reporter) -> str:
-    """Writes clouds.yaml and uses every service of OpenStack once; returns the steps with their seconds."""
-    directory = lab_stack.directory(root, name)
+def _use(root: Path, lab: Lab, planned: Plan, reporter: Reporter) -> str:
+    """Writes clouds.yaml, uses every service of OpenStack once, and then instances; returns the steps' seconds."""
+    directory = lab_stack.directory(root, lab.stack)
     settings = directory / client.SETTINGS
     client.set_up(lab, lab.workers[-1], directory, reporter)
-    environment = openstack_programs.ensure(release, reporter)
+    environment = openstack_programs.ensure(planned.settings.release, reporter)
+    made = guest.made_from(debian_root.ensure(reporter, guest.ROOT))
     reporter.begin("Using OpenStack: an image, a network, a server, a volume and a stack are made and deleted")
     steps = client.run(environment, settings, "everything")
     endpoints = client.run_openstack(environment, settings, "endpoint", "list", "--interface=public", "--column=URL")
+    reporter.end()
+    reporter.begin("Using instances: two guests, their networks and a volume are made, tried and deleted")
+    steps += "\n" + client.use_instances(environment, settings, made, next(iter(planned.settings.networks.physical)))
     reporter.end()
     return f"{steps}{endpoints}"
 

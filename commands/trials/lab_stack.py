@@ -24,7 +24,7 @@ from commands.engine.operation import Operation
 from commands.stack import ValidStack
 from files import atomic
 from toolchain.engine import installed
-from trials.cloud import ingress_controller
+from trials.cloud import ingress_controller, network
 
 SUFFIX = "-cloud"
 SALT = "encryptionsalt"
@@ -33,6 +33,9 @@ _SECRET = stack.ROOT_SECRET
 _DROPPED = ("quorate:template", "quorate:ssh")
 """How other virtual machines are defined, and how other machines are reached: the lab's are containers with sshd."""
 _SERVERS = "quorate:servers"
+_NETWORKS = "quorate:networks"
+_VLANS = "2:4000"
+"""VLAN IDs of the instances' networks: a drill creates up to one network a second."""
 KUBECONFIG = "kubeconfig"
 _MESSAGING: Mapping[str, Any] = {"executor_thread_pool_size": 8}
 """Threads of oslo.messaging for each server of a process, by default 64. Idle threads wake up once a second, and the
@@ -68,8 +71,17 @@ def write(root: Path, found: ValidStack, host_keys: Mapping[str, str]) -> None:
         # Whatever the stack's own domain is, names of the lab must not be those of a real cloud.
         "quorate:ingress": {"domain": ingress_controller.DOMAIN, "className": ingress_controller.CLASS},
     }
+    config[_NETWORKS] = config.get(_NETWORKS, {}) | {"physical": physical_networks(found.settings)}
     config[_PROJECTS] = merged(lab_options(), only_records(config.get(_PROJECTS, {})))
     _save(file, {SALT: encrypted[SALT], "config": {**config, _SECRET: encrypted[_SECRET]}})
+
+
+def physical_networks(settings: Settings) -> dict[str, Any]:
+    """Returns the physical networks of the stack; the first has the lab's interface of the instances and its VLANs."""
+    first, *others = settings.networks.physical.items()
+    own = first[1].model_copy(update={"interface": network.INSTANCES, "vlans": _VLANS})
+    without = [(name, each.model_copy(update={"interface": None})) for name, each in others]
+    return {name: each.model_dump(exclude_none=True) for name, each in ((first[0], own), *without)}
 
 
 def write_kubeconfig(root: Path, original: str, kubeconfig: str) -> None:
@@ -110,7 +122,12 @@ def lab_options() -> dict[str, Any]:
         if files:
             found[name] = {"options": files}
     if not Path("/sys/module/openvswitch").exists():
-        found = merged(found, {"neutron": {"options": {"openvswitch_agent.ini": {"ovs": {"datapath_type": "netdev"}}}}})
+        # Tunnels of the userspace datapath need the machines' address on one of its bridges, so networks are VLANs.
+        options = {
+            "openvswitch_agent.ini": {"ovs": {"datapath_type": "netdev"}},
+            "ml2_conf.ini": {"ml2": {"project_network_types": "vlan"}},
+        }
+        found = merged(found, {"neutron": {"options": options}})
     return found
 
 

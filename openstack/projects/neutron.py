@@ -17,6 +17,9 @@ _RECORD = own_records()["neutron"]
 _CONFIGURATION, _ML2 = _RECORD.file("neutron.conf"), _RECORD.file("ml2_conf.ini")
 _MANUAL = "https://docs.openstack.org/neutron/2026.1/admin/deploy-ovs-selfservice.html"
 _AVAILABILITY = "https://docs.openstack.org/neutron/2026.1/admin/deploy-ovs-ha-vrrp.html"
+_METADATA_SOCKET = "/var/lib/neutron/kolla/metadata_proxy"
+"""Socket of a node's metadata agent, in the directory that the containers of the node's agents share (`metadata-socket`
+in the record). Proxies of routers and networks look for it there too."""
 _TUNNELS = "1:1000"
 """VXLAN ids of tenant networks, as in Fuel-CCP (neutron.ml2.vni_ranges)."""
 _WITHOUT_DATABASE = frozenset(
@@ -50,6 +53,7 @@ def _neutron_conf(wiring: Wiring, name: str) -> ConfigFile:
         "allow_automatic_l3agent_failover": False,
         "notify_nova_on_port_status_changes": True,
         "notify_nova_on_port_data_changes": True,
+        "metadata_proxy_socket": _METADATA_SOCKET,
     }
     layers = [
         Layer(Origin.PROJECT, _AVAILABILITY, {"DEFAULT": general}),

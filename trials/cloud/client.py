@@ -18,6 +18,7 @@ from contract import DNS_SERVICE, NODE_DNS
 from files import atomic
 from toolchain import debian_root
 from trials.cloud import ingress_controller, masters, network
+from trials.cloud.instances.guest import GuestImage
 from trials.cloud.lab_machines import Lab, LabMachine
 
 NAMESPACE = "openstack"
@@ -28,6 +29,8 @@ CLOUD = "quorate"
 """Name of the cloud in the clients' settings."""
 PROGRAM = Path(__file__).parents[1] / "services" / "openstack_client.py"
 """What clients do, with openstacksdk."""
+_TENANT = Path(__file__).parent / "instances" / "tenant.py"
+"""What a tenant does with instances, with openstacksdk."""
 _SECRET, _PASSWORD = "keystone-bootstrap-secrets", "OS_BOOTSTRAP_PASSWORD"
 
 
@@ -90,6 +93,15 @@ def run(release: Path, settings: Path, *what: str) -> str:
     Raises UserError with the last lines of its errors if it fails.
     """
     return _run(settings, [str(release / "bin" / "python"), str(PROGRAM), *what], what[0])
+
+
+def use_instances(release: Path, settings: Path, made: GuestImage, physical: str) -> str:
+    """Boots two guests and tries their networks and a volume; returns the steps with their seconds.
+
+    `physical`: the physical network that leads outside. Raises UserError if a step fails.
+    """
+    arguments = (made.kernel, made.ramdisk, made.busybox, settings.parent.resolve(), physical)
+    return _run(settings, [str(release / "bin" / "python"), str(_TENANT), *map(str, arguments)], "instances")
 
 
 def run_openstack(release: Path, settings: Path, *words: str) -> str:

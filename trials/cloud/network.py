@@ -1,7 +1,8 @@
-"""The lab's network: a switch, a bridge for each server behind it, and a network namespace for each machine.
+"""The lab's networks: a switch, a bridge for each server behind it, and a network namespace for each machine.
 
-The host's own network stays as it is: the switch is in a namespace too. Pods reach each other by static routes, unless
-the lab has Calico.
+Every machine has two interfaces: one on the network of the machines, and one without addresses on the network of the
+instances, which Open vSwitch takes. The host's own network stays as it is: the switch is in a namespace too. Pods reach
+each other by static routes, unless the lab has Calico.
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterable, Sequence
-from ipaddress import IPv4Network
+from dataclasses import dataclass
+from ipaddress import IPv4Interface, IPv4Network
 from pathlib import Path
 
 from console.programs import run
@@ -22,13 +25,38 @@ from trials.cloud.lab_machines import Lab, LabMachine
 
 PREFIX = "quorate-"
 SWITCH = f"{PREFIX}switch"
+_CHECKSUMS = """\
+import ctypes, fcntl, socket, struct, sys
+value = ctypes.create_string_buffer(struct.pack("II", 0x17, 0))  # ETHTOOL_STXCSUM, off
+request = struct.pack("16sP", sys.argv[1].encode(), ctypes.addressof(value))
+fcntl.ioctl(socket.socket(), 0x8946, request)  # SIOCETHTOOL
+"""
 _FILES = Path("/etc/netns") / SWITCH
 """Files that replace those of /etc for commands in the switch's namespace (ip-netns(8))."""
 ENDING = 10.0
 """Seconds until killed processes must be gone."""
-_BRIDGE = "br0"
-_UPLINK = "uplink"
-"""A server's cable to the switch, inside of the server's namespace."""
+INSTANCES = "eth1"
+"""A machine's interface on the network of the instances, whose VLANs the switch carries as any other frames."""
+OUTSIDE = IPv4Interface("203.0.113.1/24")
+"""The switch's address on the flat network of the instances: clients and routers outside of the cloud (RFC 5737)."""
+
+
+@dataclass(frozen=True)
+class _Wiring:
+    """Names of one network's devices."""
+
+    bridge: str
+    """The switch's bridge, and that of each server."""
+    uplink: str
+    """A server's cable to the switch, inside of the server's namespace; the switch's ends have numbers in addition."""
+    interface: str
+    """A machine's interface."""
+    port: str
+    """A bridge's port for a machine, with the machine's number on its server, from 1."""
+
+
+_NETWORKS = (_Wiring("br0", "uplink", "eth0", "port"), _Wiring("br1", "trunk", INSTANCES, "link"))
+"""The network of the machines, and the network of the instances."""
 
 
 def namespace(machine: LabMachine) -> str:
@@ -40,14 +68,18 @@ def create(lab: Lab) -> None:
     """Creates namespaces, bridges, cables, addresses and routes. What exists already stays."""
     existing = _namespaces()
     if SWITCH not in existing:
-        _add(SWITCH, [f"addr add {lab.gateway}/{lab.management.prefixlen} dev {_BRIDGE}"])
+        machines, instances = _NETWORKS
+        gateway = f"addr add {lab.gateway}/{lab.management.prefixlen} dev {machines.bridge}"
+        _add(SWITCH, [gateway, f"addr add {OUTSIDE} dev {instances.bridge}"])
+        _compute_checksums(instances.bridge)
     for number, (server, machines) in enumerate(lab.servers.items(), start=1):
         if _of_server(server) not in existing:
             _add(_of_server(server), [])
-            cable = f"server{number}"
-            _ip(SWITCH, [f"link add {cable} type veth peer name {_UPLINK} netns {_of_server(server)}"])
-            _ip(SWITCH, [f"link set {cable} master {_BRIDGE} up"])
-            _ip(_of_server(server), [f"link set {_UPLINK} master {_BRIDGE} up"])
+            for each in _NETWORKS:
+                cable = f"{each.uplink}{number}"
+                _ip(SWITCH, [f"link add {cable} type veth peer name {each.uplink} netns {_of_server(server)}"])
+                _ip(SWITCH, [f"link set {cable} master {each.bridge} up"])
+                _ip(_of_server(server), [f"link set {each.uplink} master {each.bridge} up"])
         for port, machine in enumerate(machines, start=1):
             if namespace(machine) not in existing:
                 _add_machine(lab, machine, port)
@@ -65,14 +97,14 @@ def remove() -> None:
 
 
 def set_power(server: str, *, on: bool) -> None:
-    """Connects a server's cable, or pulls it."""
-    _ip(_of_server(server), [f"link set {_UPLINK} {'up' if on else 'down'}"])
+    """Connects a server's cables, or pulls them."""
+    _ip(_of_server(server), [f"link set {each.uplink} {'up' if on else 'down'}" for each in _NETWORKS])
 
 
 def set_connected(lab: Lab, machine: LabMachine, *, on: bool) -> None:
     """Connects one machine to its server's bridge, or cuts it off; the server's other machines stay connected."""
     port = lab.servers[machine.server].index(machine) + 1
-    _ip(_of_server(machine.server), [f"link set {_port(port)} {'up' if on else 'down'}"])
+    _ip(_of_server(machine.server), [f"link set {each.port}{port} {'up' if on else 'down'}" for each in _NETWORKS])
 
 
 def route_through(network: IPv4Network, machine: LabMachine) -> None:
@@ -122,23 +154,20 @@ def _of_server(server: str) -> str:
     return f"{PREFIX}server-{server}"
 
 
-def _port(number: int) -> str:
-    """Returns the name of a bridge's port for the machine with this number on its server, from 1."""
-    return f"port{number}"
-
-
 def _add(name: str, lines: Iterable[str]) -> None:
-    """Adds a namespace with a bridge."""
+    """Adds a namespace with the bridges of both networks."""
     run(["ip", "netns", "add", name])
-    _ip(name, ["link set lo up", f"link add {_BRIDGE} type bridge", f"link set {_BRIDGE} up", *lines])
+    bridges = [f"link add {each.bridge} up type bridge" for each in _NETWORKS]
+    _ip(name, ["link set lo up", *bridges, *lines])
     run(["ip", "netns", "exec", name, "sysctl", "-qw", "net.ipv4.ip_forward=1"])
 
 
 def _add_machine(lab: Lab, machine: LabMachine, port: int) -> None:
     name, bridge = namespace(machine), _of_server(machine.server)
     run(["ip", "netns", "add", name])
-    _ip(bridge, [f"link add {_port(port)} type veth peer name eth0 netns {name}"])
-    _ip(bridge, [f"link set {_port(port)} master {_BRIDGE} up"])
+    for each in _NETWORKS:
+        _ip(bridge, [f"link add {each.port}{port} type veth peer name {each.interface} netns {name}"])
+        _ip(bridge, [f"link set {each.port}{port} master {each.bridge} up"])
     others = () if lab.has_calico else (each for each in lab.machines if each != machine)
     routes = [f"route add {each.pods} via {each.address}" for each in others]
     _ip(
@@ -147,11 +176,21 @@ def _add_machine(lab: Lab, machine: LabMachine, port: int) -> None:
             "link set lo up",
             f"addr add {machine.address}/{lab.management.prefixlen} dev eth0",
             "link set eth0 up",
+            f"link set {INSTANCES} up",
             f"route add default via {lab.gateway}",
             *routes,
         ],
     )
     run(["ip", "netns", "exec", name, "sysctl", "-qw", "net.ipv4.ip_forward=1"])
+
+
+def _compute_checksums(device: str) -> None:
+    """Makes the kernel fill in the checksums of packets that the switch itself sends over a device.
+
+    It leaves that to the receiving interface of a virtual cable, and Open vSwitch's userspace datapath, which reads the
+    frames there, does not do it.
+    """
+    run(["ip", "netns", "exec", SWITCH, sys.executable, "-c", _CHECKSUMS, device])
 
 
 def _ip(name: str, lines: Sequence[str]) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from blueprint.openstack import options
-from blueprint.stackfile.settings import only_records
+from blueprint.stackfile.settings import Networks, PhysicalNetwork, only_records
 from commands.trials import lab_stack
 from tests.projects import OPTION_FILES, RECORDS
+from tests.stacks import full_size, parsed
+from trials.cloud import network
 
 THREADS = {"executor_thread_pool_size": 8}
 
@@ -31,7 +34,30 @@ def test_options_of_a_record_stand_beside_them() -> None:
         "scheduler": {"workers": 1},
         "conductor": {"workers": 1},
     }
-    assert given()["neutron"]["ml2_conf.ini"] == {"ml2_type_vxlan": {"vni_ranges": "1:4000"}}
+    assert given()["neutron"]["ml2_conf.ini"]["ml2_type_vxlan"] == {"vni_ranges": "1:4000"}
+
+
+def test_without_the_kernels_module_networks_of_projects_are_vlans(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_module(_: Path) -> bool:
+        return False
+
+    monkeypatch.setattr(Path, "exists", no_module)
+    neutron = given()["neutron"]
+    assert neutron["openvswitch_agent.ini"]["ovs"] == {"datapath_type": "netdev"}
+    assert neutron["ml2_conf.ini"]["ml2"] == {"project_network_types": "vlan"}
+
+
+def test_the_first_physical_network_has_the_labs_interface_and_the_others_have_none() -> None:
+    one, other = (
+        PhysicalNetwork(bridge="br-out", interface="ens8"),
+        PhysicalNetwork(bridge="br-other", interface="ens9"),
+    )
+    networks = Networks(physical={"outside": one, "other": other})
+    found = lab_stack.physical_networks(parsed(full_size("100")).model_copy(update={"networks": networks}))
+    assert found == {
+        "outside": {"bridge": "br-out", "interface": network.INSTANCES, "vlans": "2:4000"},
+        "other": {"bridge": "br-other"},
+    }
 
 
 @pytest.mark.parametrize("name", given())

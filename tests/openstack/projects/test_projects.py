@@ -382,3 +382,15 @@ def test_streams_have_a_prefetch_count(project: ProjectDefinition) -> None:
             if isinstance(file, ConfigFile) and "oslo_messaging_rabbit" in file.document():
                 rabbit = file.document()["oslo_messaging_rabbit"]
                 assert "rabbit_stream_fanout" not in rabbit or rabbit["rabbit_qos_prefetch_count"].value == 10
+
+
+@pytest.mark.parametrize("agent", ["neutron-dhcp-agent", "neutron-l3-agent", "neutron-metadata-agent"])
+def test_agents_of_a_node_share_the_directory_of_the_metadata_socket(agent: str) -> None:
+    # Routers' proxies in other containers connect to the socket: in the default directory they would not find it.
+    (neutron,) = (each for each in PROJECTS if each.name == "neutron")
+    (neutron_conf,) = (each for each in neutron.configure(WIRING, agent) if each.name == "neutron.conf")
+    assert isinstance(neutron_conf, ConfigFile)
+    socket = str(neutron_conf.document()["DEFAULT"]["metadata_proxy_socket"].value)
+    (container,) = PROCESSES[agent].containers
+    shared = {path.mount: path.path for path in container.host_paths}
+    assert shared[socket.rpartition("/")[0]] == "neutron"

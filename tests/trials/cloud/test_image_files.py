@@ -1,4 +1,4 @@
-"""The project's own files in images: scripts that shellcheck accepts, and the stand-in for ProxySQL."""
+"""The own files of images and of the guest: scripts that shellcheck accepts, and the stand-in for ProxySQL."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from tests.components.machine.test_directory import shellcheck
 from tests.trials.services.stack import documents
 from trials.cloud.images import kolla, layers
 from trials.cloud.images.recipe import OWN_FILES
+from trials.cloud.instances import guest
 
 USERS = """\
 # A comment.
@@ -35,8 +36,10 @@ USERS = {
 
 
 def test_shellcheck_has_no_objection(tmp_path: Path) -> None:
-    scripts = {path.name: path.read_text(encoding="utf-8") for path in (layers.OVERLAY, *OWN_FILES.glob("*.sh"))}
-    assert len(scripts) > 1
+    guests = Path(guest.__file__).parent.glob("*.sh")
+    files = (layers.OVERLAY, *OWN_FILES.glob("*.sh"), *guests)
+    scripts = {path.name: path.read_text(encoding="utf-8") for path in files}
+    assert len(scripts) > 3
     assert shellcheck(tmp_path, scripts) == ""
 
 

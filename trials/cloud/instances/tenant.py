@@ -1,0 +1,293 @@
+# pyright: reportMissingModuleSource=false, reportMissingImports=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false, reportAttributeAccessIssue=false
+"""Uses instances as a tenant does, with openstacksdk: packets, metadata, security groups and a volume.
+
+Runs where the addresses of the external network are reachable, with the account in the environment. Arguments: the
+guest's kernel and initial RAM disk, a static busybox, a directory for the SSH key, and the physical network that leads
+outside. Prints a line for each step with its seconds, and deletes everything at the end. An exception ends the run; the
+next run deletes what it has left.
+"""
+
+from __future__ import annotations
+
+import base64
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import openstack
+
+TRIAL = "quorate-instances"
+"""Name, or beginning of the name, of everything that the tenant creates."""
+OUTSIDE = "203.0.113.1"
+"""A host outside of the cloud, the gateway of the external network (trials/cloud/network.py)."""
+EXTERNAL = "203.0.113.0/24"
+POOL = {"start": "203.0.113.100", "end": "203.0.113.199"}
+PRIVATE, PRIVATE_6 = "192.0.2.0/24", "2001:db8::/64"
+USER_DATA = f"#!/bin/sh\nuntil ping -q -c 1 -W 2 {OUTSIDE}; do sleep 1; done >/dev/null\necho {OUTSIDE} answers\n"
+INTERFACES = ("network:ha_router_replicated_interface", "network:router_interface")
+"""Owners of the ports by which a router is in the networks of a tenant."""
+WRITTEN = "written with fsync"
+LIMIT = 600
+"""Seconds until an instance must be ACTIVE, and until its guest must be ready. Without KVM, on a host that its control
+plane keeps busy, both take up to two minutes."""
+CONNECTING = 90
+"""Seconds until a connection must work after its rules have changed, and until a device must be there."""
+
+
+class Tenant:
+    """A tenant's objects, and how its guests are reached."""
+
+    def __init__(self, cloud: Any, busybox: Path, directory: Path) -> None:
+        self.cloud = cloud
+        self.busybox = busybox
+        self.key = directory / "guest_key"
+
+    def upload(self, kernel: Path, ramdisk: Path) -> Any:
+        """Uploads the guest and returns its image: an empty disk, with kernel and RAM disk as images of their own."""
+        parts = {
+            key: self._image(f"{TRIAL}-{key}", disk_format, path.read_bytes()).id
+            for key, disk_format, path in (("kernel_id", "aki", kernel), ("ramdisk_id", "ari", ramdisk))
+        }
+        return self._image(TRIAL, "raw", bytes(2**20), os_command_line="console=tty0 console=ttyS0 quiet", **parts)
+
+    def _image(self, name: str, disk_format: str, data: bytes, **properties: str) -> Any:
+        container = "bare" if disk_format == "raw" else disk_format
+        return self.cloud.image.create_image(
+            name=name, disk_format=disk_format, container_format=container, data=data, **properties
+        )
+
+    def flavor(self) -> Any:
+        return self.cloud.compute.create_flavor(name=TRIAL, ram=160, vcpus=1, disk=1)
+
+    def keypair(self) -> Any:
+        """Makes an SSH key and gives its public part to Nova."""
+        for path in (self.key, self.key.with_suffix(".pub")):
+            path.unlink(missing_ok=True)
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", TRIAL, "-f", self.key], check=True)
+        public = self.key.with_suffix(".pub").read_text(encoding="utf-8")
+        return self.cloud.compute.create_keypair(name=TRIAL, public_key=public)
+
+    def networks(self, physical: str) -> tuple[Any, Any]:
+        """Creates the external network, and a private one with IPv4 and IPv6 behind a router. Returns both."""
+        network = self.cloud.network
+        external = network.create_network(
+            name=f"{TRIAL}-external", is_router_external=True, provider_network_type="flat",
+            provider_physical_network=physical,
+        )  # fmt: skip
+        network.create_subnet(
+            network_id=external.id, ip_version=4, cidr=EXTERNAL, gateway_ip=OUTSIDE, allocation_pools=[POOL],
+            is_dhcp_enabled=False,
+        )  # fmt: skip
+        private = network.create_network(name=TRIAL)
+        subnets = (
+            network.create_subnet(network_id=private.id, ip_version=4, cidr=PRIVATE),
+            network.create_subnet(
+                network_id=private.id, ip_version=6, cidr=PRIVATE_6, ipv6_address_mode="slaac", ipv6_ra_mode="slaac"
+            ),
+        )
+        router = network.create_router(name=TRIAL, external_gateway_info={"network_id": external.id})
+        for subnet in subnets:
+            network.add_interface_to_router(router, subnet_id=subnet.id)
+        return external, private
+
+    def open(self, group: Any) -> None:
+        """Admits ping, SSH and HTTP from everywhere."""
+        tcp = {"protocol": "tcp", "port_range_min": 22, "port_range_max": 80}
+        for ethertype, ping in (("IPv4", "icmp"), ("IPv6", "ipv6-icmp")):
+            for rule in ({"protocol": ping}, tcp):
+                self.cloud.network.create_security_group_rule(
+                    security_group_id=group.id, direction="ingress", ethertype=ethertype, **rule
+                )
+
+    def boot(self, number: int, host: str, image: Any, flavor: Any, network: Any) -> Any:
+        """Boots an instance on a compute. Retries until the scheduler knows a new compute. Returns it when ACTIVE."""
+        end = time.monotonic() + LIMIT
+        while True:
+            server = self.cloud.compute.create_server(
+                name=f"{TRIAL}-{number}", image_id=image.id, flavor_id=flavor.id, networks=[{"uuid": network.id}],
+                key_name=TRIAL, security_groups=[{"name": TRIAL}], availability_zone=f"nova:{host}",
+                user_data=base64.b64encode(USER_DATA.encode()).decode(),
+            )  # fmt: skip
+            try:
+                return self.cloud.compute.wait_for_server(server, wait=LIMIT)
+            except openstack.exceptions.ResourceFailure:
+                fault = self.cloud.compute.get_server(server).fault
+                if "not mapped" not in str(fault) or time.monotonic() > end:
+                    raise RuntimeError(f"{server.name}: {fault}") from None
+                self.delete(server)
+                time.sleep(10)
+
+    def delete(self, server: Any) -> None:
+        self.cloud.compute.delete_server(server)
+        self.cloud.compute.wait_for_delete(server, wait=LIMIT)
+
+    def told(self, server: Any, *lines: str) -> str:
+        """Waits until the guest has written these lines to its console; returns the console."""
+        end = time.monotonic() + LIMIT
+        while True:
+            console = self.cloud.compute.get_server_console_output(server)["output"]
+            if all(f"guest: {line}" in console for line in lines):
+                return console
+            if time.monotonic() > end:
+                raise RuntimeError(f"{server.name} has not told {lines} within {LIMIT} s:\n{console[-1500:]}")
+            time.sleep(3)
+
+    def addresses(self, server: Any) -> dict[int, str]:
+        """Returns an instance's own addresses, by version of IP."""
+        (port,) = self.cloud.network.ports(device_id=server.id)
+        found = (each["ip_address"] for each in port.fixed_ips)
+        return {6 if ":" in address else 4: address for address in found}
+
+    def floating_ip(self, server: Any, external: Any) -> str:
+        """Gives an instance an address of the external network."""
+        (port,) = self.cloud.network.ports(device_id=server.id)
+        return self.cloud.network.create_ip(floating_network_id=external.id, port_id=port.id).floating_ip_address
+
+    def pings(self, address: str) -> bool:
+        """Returns whether one of three packets comes back."""
+        command = [self.busybox, "ping", "-q", "-c", "3", "-W", "2", address]
+        return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+    def answers(self, address: str, command: str, expected: str = "") -> str:
+        """Repeats a command in a guest, by SSH, until it succeeds with this text in its output; returns the output."""
+        end = time.monotonic() + CONNECTING
+        while True:
+            done = self._ssh(address, command)
+            if done.returncode == 0 and expected in done.stdout:
+                return done.stdout
+            if time.monotonic() > end:
+                raise RuntimeError(f"{command!r} on {address}: {done.stdout[-500:]}{done.stderr[-500:]}")
+            time.sleep(1)
+
+    def _ssh(self, address: str, command: str) -> subprocess.CompletedProcess[str]:
+        options = ("BatchMode=yes", "ConnectTimeout=10", "IdentitiesOnly=yes", "LogLevel=ERROR",
+                   "StrictHostKeyChecking=no", "UserKnownHostsFile=/dev/null")  # fmt: skip
+        words = [word for option in options for word in ("-o", option)]
+        return subprocess.run(
+            ["ssh", "-F", "none", "-i", self.key, *words, f"root@{address}", command],
+            capture_output=True, text=True, check=False, timeout=120,
+        )  # fmt: skip
+
+    def attach(self, server: Any, volume: Any) -> Any:
+        self.cloud.compute.create_volume_attachment(server, volume_id=volume.id)
+        return self.cloud.block_storage.wait_for_status(volume, "in-use", ["error"], wait=LIMIT)
+
+    def detach(self, server: Any, volume: Any) -> Any:
+        self.cloud.compute.delete_volume_attachment(server, volume.id)
+        return self.cloud.block_storage.wait_for_status(volume, "available", ["error"], wait=LIMIT)
+
+    def remove(self) -> None:
+        """Deletes everything with the trial's name, also what an interrupted run has left."""
+        compute, network, volumes, image = (
+            self.cloud.compute, self.cloud.network, self.cloud.block_storage, self.cloud.image,
+        )  # fmt: skip
+        for server in list(compute.servers(name=f"^{TRIAL}")):
+            self.delete(server)
+        for volume in _named(volumes.volumes()):
+            volumes.delete_volume(volume)
+            volumes.wait_for_delete(volume, wait=LIMIT)
+        for each in _named(network.networks()):
+            for address in network.ips(floating_network_id=each.id):
+                network.delete_ip(address)
+        for router in _named(network.routers()):
+            for port in network.ports(device_id=router.id):
+                if port.device_owner in INTERFACES:
+                    network.remove_interface_from_router(router, port_id=port.id)
+            network.delete_router(router)
+        for found, delete in (
+            (network.networks, network.delete_network),
+            (network.security_groups, network.delete_security_group),
+            (compute.keypairs, compute.delete_keypair),
+            (compute.flavors, compute.delete_flavor),
+            (image.images, image.delete_image),
+        ):
+            for each in _named(found()):
+                delete(each)
+
+
+def _named(objects: Any) -> list[Any]:
+    return [each for each in objects if str(each.name).startswith(TRIAL)]
+
+
+def step(name: str, act: Callable[..., Any], *arguments: Any) -> Any:
+    """Calls `act` with the arguments, and prints the step's name and duration. Returns its result."""
+    started = time.monotonic()
+    result = act(*arguments)
+    print(f"{name}: {time.monotonic() - started:.1f} s", flush=True)
+    return result
+
+
+def until(what: str, holds: Callable[[], bool]) -> None:
+    """Waits until a condition holds. Raises RuntimeError after `CONNECTING` seconds."""
+    end = time.monotonic() + CONNECTING
+    while not holds():
+        if time.monotonic() > end:
+            raise RuntimeError(f"not within {CONNECTING} s: {what}")
+        time.sleep(1)
+
+
+def connect(tenant: Tenant, first: Any, second: Any, external: Any, group: Any) -> str:
+    """Tries the packets of two instances. Returns the floating address of the first one."""
+    own = tenant.addresses(second)
+    address = step("floating address", tenant.floating_ip, first, external)
+    if tenant.pings(address):
+        raise RuntimeError(f"{address} answers, although its security group admits nothing")
+    step("security group is opened", tenant.open, group)
+    step("floating address answers a ping", until, "a ping", lambda: tenant.pings(address))
+    step("SSH with the user's key", tenant.answers, address, "hostname", first.name)
+    for version, where in own.items():
+        step(f"ping of the other instance, IPv{version}", tenant.answers, address, f"ping -c 3 {where}")
+    name = f"host-{own[4].replace('.', '-')}"
+    step("name of the other instance", tenant.answers, address, f"nslookup -type=a {name}", own[4])
+    step("HTTP of the other instance", tenant.answers, address, f"wget -q -O - http://{own[4]}/", second.name)
+    return address
+
+
+def store(tenant: Tenant, first: Any, second: Any, addresses: tuple[str, str]) -> None:
+    """Writes to a volume in one instance and reads it in the other."""
+    volumes = tenant.cloud.block_storage
+    volume = volumes.create_volume(name=TRIAL, size=1)
+    volume = step("volume", volumes.wait_for_status, volume, "available", ["error"], 2, LIMIT)
+    step("volume is attached", tenant.attach, first, volume)
+    write = f"until [ -b /dev/vdb ]; do sleep 1; done; echo {WRITTEN} | dd of=/dev/vdb conv=fsync"
+    step("volume is written, with fsync", tenant.answers, addresses[0], write)
+    step("volume is detached", tenant.detach, first, volume)
+    step("volume is attached to the other instance", tenant.attach, second, volume)
+    read = f"until [ -b /dev/vdb ]; do sleep 1; done; head -c {len(WRITTEN)} /dev/vdb"
+    step("what was written is read there", tenant.answers, addresses[1], read, WRITTEN)
+    step("volume is detached again", tenant.detach, second, volume)
+
+
+def main() -> None:
+    """Runs all steps, with the account in the environment, as the command `openstack` does."""
+    kernel, ramdisk, busybox, directory = map(Path, sys.argv[1:5])
+    cloud = openstack.connect()
+    tenant = Tenant(cloud, busybox, directory)
+    tenant.remove()
+    computes: list[Any] = [each for each in cloud.compute.services() if each.binary == "nova-compute"]
+    hosts: list[str] = sorted(each.host for each in computes)
+    image = step("images of the guest", tenant.upload, kernel, ramdisk)
+    flavor = tenant.flavor()
+    tenant.keypair()
+    external, private = step("networks and a router", tenant.networks, sys.argv[5])
+    group = cloud.network.create_security_group(name=TRIAL)
+    names = enumerate((hosts[0], hosts[-1]), start=1)
+    servers: list[Any] = [
+        step(f"instance on {host} is ACTIVE", tenant.boot, number, host, image, flavor, private)
+        for number, host in names
+    ]
+    first, second = servers
+    for server in servers:
+        told = ("lease", "SSH key ssh-ed25519", f"name {server.name}", f"user data {OUTSIDE} answers")
+        step(f"{server.name} has address, metadata, key and user data", tenant.told, server, *told)
+    address = connect(tenant, first, second, external, group)
+    other = step("floating address of the other", tenant.floating_ip, second, external)
+    store(tenant, first, second, (address, other))
+    step("everything is deleted", tenant.remove)
+
+
+main()
