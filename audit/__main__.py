@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from audit import controls, html, junit, log, markdown, oscal, sarif
-from audit.grouping import FindingGroup, grouped
+from audit.grouping import MOST, Cause, FindingGroup, causes, grouped
 from audit.plan import PlanFile
 from audit.positions import StackFile
 from audit.result import Audit, audit
 from files import atomic
+from policy.wording import pluralize
 from text.quoting import printable
 
 
@@ -34,11 +35,12 @@ def main(arguments: Sequence[str]) -> int:
     chosen = parser.parse_args(arguments)
     result = audit(chosen.stack, log.read(chosen.events))
     chosen.out.mkdir(parents=True, exist_ok=True)
-    file = chosen.stack_file or Path(f"Pulumi.{chosen.stack}.yaml")
-    for name, text in _views(result, StackFile.read(file, file.as_posix()), chosen.plan).items():
+    path = chosen.stack_file or Path(f"Pulumi.{chosen.stack}.yaml")
+    file = StackFile.read(path, path.as_posix())
+    for name, text in _views(result, file, chosen.plan).items():
         atomic.write(chosen.out / name, text)
     (chosen.out / oscal.NAME).unlink(missing_ok=True)  # of an earlier audit; `quorate audit --oscal` writes it again
-    _print(result, chosen.out)
+    _print(result, file, chosen.out)
     return 0 if result.passed else 1
 
 
@@ -47,7 +49,7 @@ def _views(result: Audit, file: StackFile, plan: Path | None) -> dict[str, str]:
     return {
         "findings.json": _json({**result.to_json(), "frameworks": controls.to_json(result)}),
         "audit.html": html.write(result, file, PlanFile.read(plan) if plan else PlanFile()),
-        "audit.md": markdown.write(result),
+        "audit.md": markdown.write(result, file),
         "audit.sarif": _json(sarif.write(result, file, _pages(os.environ))),
         "audit.junit.xml": junit.write(result),
     }
@@ -63,12 +65,16 @@ def _pages(environment: Mapping[str, str]) -> str:
     return "{}/{}/blob/{}/".format(*parts) if all(parts) else ""
 
 
-def _print(result: Audit, directory: Path) -> None:
+def _print(result: Audit, file: StackFile, directory: Path) -> None:
     for problem in result.problems:
         print(printable(f"unreliable: {problem}"))
-    for group in grouped(result.violations):
-        level = "mandatory" if result.stops(group.first) else "advisory"
-        print(printable(f"[{level}] {group.rule}: {_affected(group)}{group.message}"))
+    for cause in causes(result.violations, lambda finding: file.cause_of(finding, result.placement)):
+        level = "mandatory" if any(result.stops(finding) for finding in cause.findings) else "advisory"
+        if cause.key:
+            fail = f"{pluralize(len(cause.rules), 'rule')} {'fails' if len(cause.rules) == 1 else 'fail'}"
+            print(printable(f"[{level}] {file.path}, line {file.line(cause.key)} ({cause.key}): {fail}"))
+        for part in cause.by_rule:
+            _print_rule(part, "  -" if cause.key else f"[{level}]")
     for group in grouped(result.waived):
         waiver = group.first.waiver or "waived"
         print(printable(f"[waived] {group.first.rule}: {_affected(group)}{waiver}: {group.message}"))
@@ -77,6 +83,13 @@ def _print(result: Audit, directory: Path) -> None:
     print(
         f"Audit of {result.stack} {'passed' if result.passed else 'failed'}: rules {counts}. See {directory}/audit.html"
     )
+
+
+def _print_rule(cause: Cause, mark: str) -> None:
+    for group in cause.groups[:MOST]:
+        print(printable(f"{mark} {group.rule}: {_affected(group)}{group.message}"))
+    if len(cause.groups) > MOST:
+        print(printable(f"{mark} {cause.groups[0].rule}: {len(cause.groups) - MOST} more, in the report"))
 
 
 def _affected(group: FindingGroup) -> str:

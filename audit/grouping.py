@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from policy.findings import Finding, Verdict, resource_name
+from policy.findings import Finding, Severity, Verdict, resource_name
 from policy.rule import SUBJECTS_UNKNOWN
 from policy.wording import join_names
 
 MOST = 12
-"""Maximum number of resources that a group lists; findings.json has all of them."""
+"""Maximum number of resources, or of messages of one rule, that are listed at once; findings.json has all of them."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,68 @@ def grouped(findings: Iterable[Finding]) -> list[FindingGroup]:
         key = (rule, finding.verdict, finding.enforcement, finding.waiver, _cause(finding))
         groups.setdefault(key, []).append(finding)
     return [FindingGroup(tuple(group)) for group in groups.values()]
+
+
+@dataclass(frozen=True)
+class Cause:
+    """What a reader sees as one finding: what fails at one place of the stack file, or all failures of one rule."""
+
+    groups: tuple[FindingGroup, ...]
+    """At least one."""
+    key: str = ""
+    """Key of the place in the stack file; "" for one rule, or for findings not evaluated for one reason."""
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The findings of all groups."""
+        return tuple(finding for group in self.groups for finding in group.findings)
+
+    @property
+    def resources(self) -> int:
+        """Number of affected resources."""
+        return len({each.resource for each in self.findings})
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """Ids of the rules, each once."""
+        return tuple(dict.fromkeys(rule for group in self.groups for rule in group.rules))
+
+    @property
+    def by_rule(self) -> tuple[Cause, ...]:
+        """One cause for each rule that fails at the place."""
+        groups: dict[str, list[FindingGroup]] = defaultdict(list)
+        for group in self.groups:
+            groups[group.rule].append(group)
+        return tuple(Cause(tuple(several)) for several in groups.values())
+
+    @property
+    def severity(self) -> Severity:
+        """The highest severity of the findings."""
+        return min((each.severity for each in self.findings), key=lambda each: each.rank)
+
+
+def causes(findings: Iterable[Finding], key_of: Callable[[Finding], str]) -> list[Cause]:
+    """Groups findings by cause, in the order of their first findings.
+
+    `key_of`: returns the key of the entry in the stack file that a finding is about, "" if there is none. An entry at
+    which one finding fails is no cause of its own: the finding is with the others of its rule.
+    """
+    given = list(findings)
+    keys = {id(each): key_of(each) if each.verdict is Verdict.FAIL else "" for each in given}
+    failures = Counter(keys.values())
+    at_place: dict[str, list[Finding]] = defaultdict(list)
+    others: list[Finding] = []
+    for each in given:
+        key = keys[id(each)]
+        (at_place[key] if key and failures[key] > 1 else others).append(each)
+    by_rule: dict[object, list[FindingGroup]] = defaultdict(list)
+    for group in grouped(others):
+        first = group.first
+        by_rule[(first.rule, first.enforcement) if first.verdict is Verdict.FAIL else group].append(group)
+    found = [Cause(tuple(grouped(several)), key) for key, several in at_place.items()]
+    found += [Cause(tuple(groups)) for groups in by_rule.values()]
+    order = {id(each): number for number, each in enumerate(given)}
+    return sorted(found, key=lambda cause: min(order[id(each)] for each in cause.findings))
 
 
 def _cause(finding: Finding) -> str:

@@ -19,7 +19,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from audit import chart, controls, numbers
-from audit.grouping import FindingGroup, grouped
+from audit.grouping import MOST, Cause, FindingGroup, causes, grouped
 from audit.plan import PlanFile
 from audit.positions import StackFile
 from audit.result import Audit
@@ -65,15 +65,21 @@ def write(audit: Audit, file: StackFile, plan: PlanFile) -> str:
     style, script = _asset("page.css"), _asset("page.js")
     drawn = chart.draw(audit, plan)
     stopping = [finding for finding in audit.violations if audit.stops(finding)]
-    advisory = [finding for finding in audit.violations if not audit.stops(finding)]
+
+    def stops(cause: Cause) -> bool:
+        return any(audit.stops(finding) for finding in cause.findings)
+
+    found = causes(audit.violations, lambda finding: file.cause_of(finding, audit.placement))
     return environment.get_template("page.html").render(
         audit=audit,
         file=file,
         when=f"{datetime.fromtimestamp(audit.time, UTC):%Y-%m-%d %H:%M} UTC" if audit.time else "",
-        stopping=grouped(stopping),
-        advisory=grouped(advisory),
-        waived=grouped(audit.waived),
-        counts=_counts(len(stopping), len(advisory), len(audit.waived)),
+        stops=stops,
+        stopping=[cause for cause in found if stops(cause)],
+        advisory=[cause for cause in found if not stops(cause)],
+        waived=[Cause((group,)) for group in grouped(audit.waived)],
+        most=MOST,
+        counts=_counts(len(stopping), len(audit.violations) - len(stopping), len(audit.waived)),
         tally=Counter(audit.verdict_of(rule) for rule in RULES),
         checks=sum(finding.verdict is not Verdict.NOT_APPLICABLE for finding in audit.findings),
         rules=[_view(audit, rule) for rule in audit.rules],

@@ -9,8 +9,10 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
 from audit import controls, losses
-from audit.grouping import FindingGroup, grouped
+from audit.grouping import MOST as SHOWN
+from audit.grouping import Cause, FindingGroup, causes, grouped
 from audit.losses import Loss
+from audit.positions import StackFile
 from audit.result import Audit
 from policy.catalogue import RULES
 from policy.facts.placement.placement_map import Placed
@@ -30,10 +32,17 @@ _SIGNS = {
 }
 
 
-def write(audit: Audit) -> str:
-    """Returns the audit as Markdown, cut to the length of a GitHub comment."""
+def write(audit: Audit, file: StackFile) -> str:
+    """Returns the audit as Markdown, cut to the length of a GitHub comment. `file`: the stack file, for its lines."""
     text = "\n".join(
-        [*_head(audit), *_violations(audit), *_waived(audit), *_losses(audit), *_controls(audit), *_rules(audit)]
+        [
+            *_head(audit),
+            *_violations(audit, file),
+            *_waived(audit, file),
+            *_losses(audit),
+            *_controls(audit),
+            *_rules(audit),
+        ]
     )
     for rule in audit.rules:
         section = "\n".join(_section(audit, rule))
@@ -88,34 +97,60 @@ def _coverage(audit: Audit) -> Iterator[str]:
         yield f"No rule reads these types: {in_markdown(join_names(unknown, most=20))}."
 
 
-def _violations(audit: Audit) -> Iterator[str]:
+def _violations(audit: Audit, file: StackFile) -> Iterator[str]:
     if audit.violations:
         yield ""
         yield "### Findings"
-        yield from _list(audit, grouped(audit.violations), MOST // 2)
+        found = causes(audit.violations, lambda finding: file.cause_of(finding, audit.placement))
+        yield from _list(audit, file, found, MOST // 2)
 
 
-def _waived(audit: Audit) -> Iterator[str]:
+def _waived(audit: Audit, file: StackFile) -> Iterator[str]:
     if audit.waived:
         yield ""
         yield "### Waived failures"
-        yield from _list(audit, grouped(audit.waived), MOST // 5)
+        yield from _list(audit, file, [Cause((group,)) for group in grouped(audit.waived)], MOST // 5)
 
 
-def _list(audit: Audit, groups: Sequence[FindingGroup], most: int) -> Iterator[str]:
-    """Yields a list entry for each group of findings, at most `most` characters.
+def _list(audit: Audit, file: StackFile, found: Sequence[Cause], most: int) -> Iterator[str]:
+    """Yields a list entry for each cause of findings, at most `most` characters.
 
     Counts the findings that do not fit.
     """
     yield ""
-    for number, group in enumerate(groups):
-        entry = "\n".join(_entry(audit, group))
+    for number, cause in enumerate(found):
+        entry = "\n".join(_of_place(audit, file, cause) if cause.key else _of_rule(audit, cause))
         most -= len(entry)
         if most < 0:
             yield ""
-            yield f"{sum(len(each.findings) for each in groups[number:])} more are in findings.json."
+            yield f"{sum(len(each.findings) for each in found[number:])} more are in findings.json."
             return
         yield entry
+
+
+def _of_place(audit: Audit, file: StackFile, cause: Cause) -> Iterator[str]:
+    """Yields one entry for all rules that fail at one place of the stack file."""
+    place = f"{in_markdown(file.path)}, line {file.line(cause.key)} ({code(cause.key)})"
+    fail = f"{pluralize(len(cause.rules), 'rule')} {'fails' if len(cause.rules) == 1 else 'fail'}"
+    yield f"- **{cause.severity}** {place}: {fail}"
+    for part in cause.by_rule:
+        yield from (f"  {line}" for line in _of_rule(audit, part))
+
+
+def _of_rule(audit: Audit, cause: Cause) -> Iterator[str]:
+    """Yields one entry for a rule, with its fix and source once."""
+    first, *others = cause.groups
+    entry = list(_entry(audit, first))
+    if not others:
+        yield from entry
+        return
+    yield from entry[: 2 if first.count > 1 else 1]
+    for group in others[: SHOWN - 1]:
+        named = f" (resources: {in_markdown(group.resources)})" if group.count > 1 else ""
+        yield f"  - {in_markdown(group.message)}{named}"
+    if len(others) >= SHOWN:
+        yield f"  - {len(others) - SHOWN + 1} more of this rule are in findings.json"
+    yield from entry[2 if first.count > 1 else 1 :]
 
 
 def _entry(audit: Audit, group: FindingGroup) -> Iterator[str]:

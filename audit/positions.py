@@ -1,8 +1,8 @@
 """Maps a finding to the key of the stack file, and its line, that a user can change to fix the finding.
 
 Pulumi's events have no source positions. A finding about a service is reported at the service's entry in
-`quorate:services` if there is one, about a machine at its server, about a waiver at the waiver, and any other finding
-at the architecture or at the start of the settings.
+`quorate:services` if there is one, about a machine at its server, about a waiver at the waiver, one whose message names
+machines of one entry at that entry, and any other finding at the architecture or at the start of the settings.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from policy.facts.placement.placement_map import PlacementMap
 from policy.findings import Finding, resource_name
 
 _WAIVER = re.compile(r"quorate:waivers\[\d+\]")
+_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]*[A-Za-z0-9]")
+_WAIVERS = "quorate:waivers"
 _FALLBACKS = ("quorate:architecture", "quorate:profile", "config")
 
 
@@ -55,18 +57,36 @@ class StackFile:
         """Returns the key of the stack file at which a finding is reported, such as `quorate:services.keystone`."""
         return next(key for key in self._keys(finding, placement) if key in self._lines or key == _FALLBACKS[-1])
 
+    def cause_of(self, finding: Finding, placement: PlacementMap | None) -> str:
+        """Returns the key of the service, server or waiver that a finding is about; "" if the file has none."""
+        key = self.key_of(finding, placement)
+        return "" if key in (*_FALLBACKS, _WAIVERS) else key
+
     def _keys(self, finding: Finding, placement: PlacementMap | None) -> Iterator[str]:
         if waiver := _WAIVER.match(finding.message):
             yield waiver[0]
-            yield "quorate:waivers"
+            yield _WAIVERS
         for placed in placement.placed if placement else ():
             if placed.resource == finding.resource:
-                yield f"quorate:services.{placed.service}"
+                yield self._narrowed(f"quorate:services.{placed.service}")
         name = resource_name(finding.resource)
         for machine, key in self._machines.items():
             if name == machine or name.endswith(f"-{machine}"):
                 yield key
+        yield from self._named(finding.message)
         yield from _FALLBACKS
+
+    def _narrowed(self, key: str) -> str:
+        """Returns the only setting of an entry, or the entry itself if it has none or several."""
+        below = [each for each in self._lines if each.startswith(f"{key}.")]
+        return below[0] if len(below) == 1 else key
+
+    def _named(self, message: str) -> Iterator[str]:
+        """Yields the key of the entry that describes all machines that a message names."""
+        keys = {self._machines[word] for word in _WORD.findall(message) if word in self._machines}
+        entries = {key.partition(".")[0] for key in keys}
+        if len(entries) == 1:
+            yield from keys if len(keys) == 1 else entries
 
 
 def _names(pattern: str) -> list[str]:

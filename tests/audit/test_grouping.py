@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import date
+from html import unescape
 from pathlib import Path
 
+import pytest
+
 from audit.__main__ import main
-from audit.grouping import grouped
+from audit.grouping import MOST, causes, grouped
 from policy.catalogue import BY_ID
 from policy.findings import Enforcement, Finding, Verdict
 from tests.audit.logs import log_of, written
@@ -63,6 +66,78 @@ def test_a_message_about_another_resource_is_kept_whole() -> None:
     other = replace(finding("glance"), message="Deployment keystone: 30 replicas fill the pool")
     (group,) = grouped([other, replace(other, resource=other.resource.replace("glance", "heat"))])
     assert group.message == "Deployment keystone: 30 replicas fill the pool"
+
+
+def at_service(each: Finding) -> str:
+    return "quorate:services.keystone" if "keystone" in each.resource else ""
+
+
+def test_all_that_fails_at_one_place_is_one_cause() -> None:
+    first, other = finding("keystone-api"), finding("glance")
+    advised = replace(finding("keystone"), rule="galera-size", enforcement=Enforcement.ADVISORY)
+    place, rest = causes([first, other, advised], at_service)
+    assert (place.key, place.findings) == ("quorate:services.keystone", (first, advised))
+    assert [each.rules for each in place.by_rule] == [(RULE.id,), ("galera-size",)]
+    assert (rest.key, rest.findings) == ("", (other,))
+
+
+def test_one_finding_at_a_place_is_with_the_others_of_its_rule() -> None:
+    given = [finding("keystone", "1 node"), finding("glance", "2 nodes")]
+    (cause,) = causes(given, at_service)
+    assert (cause.key, cause.rules, cause.resources, len(cause.groups)) == ("", (RULE.id,), 2, 2)
+
+
+def test_a_place_is_no_cause_of_what_was_not_evaluated() -> None:
+    unknown = finding("keystone", verdict=Verdict.NOT_EVALUATED)
+    found = causes([unknown, finding("keystone"), finding("keystone-api")], at_service)
+    assert [each.key for each in found] == ["", "quorate:services.keystone"]
+    assert found[0].findings == (unknown,)
+
+
+STACK_FILE = """\
+config:
+  quorate:services:
+    rabbitmq:
+      replicas: 4
+"""
+
+
+def test_every_view_names_the_line_at_which_several_rules_fail_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "prod.yaml").write_text(STACK_FILE, encoding="utf-8")
+    four = [quorum(replicas=4) if each.name == "rabbitmq" else each for each in whole_stack()]
+    events = written(log_of(four), tmp_path / "events.jsonl")
+    main(["--events", str(events), "--stack", "prod", "--out", str(tmp_path), "--stack-file", f"{tmp_path}/prod.yaml"])
+    terminal = capsys.readouterr().out
+    place = "prod.yaml, line 4"
+    assert f"{place} (quorate:services.rabbitmq.replicas): 4 rules fail\n  - one-member-per-server: " in terminal
+    html, markdown = ((tmp_path / form).read_text(encoding="utf-8") for form in ("audit.html", "audit.md"))
+    assert [text.count(place) for text in (terminal, html, markdown)] == [1, 1, 1]
+    assert f"{place} (`quorate:services.rabbitmq.replicas`): 4 rules fail\n  - **critical** one-member-" in markdown
+    article = html.partition(place)[2].partition("</article>")[0]
+    assert "4 rules fail at this place" in article
+    for rule in ("one-member-per-server", "rabbitmq-size", "replicas-fit-nodes", "quorum-larger-than-row"):
+        assert f'href="#{rule}"' in article
+
+
+def test_unlike_messages_of_one_rule_are_shown_once_each_up_to_a_number(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    many = [workload(f"shop-{number:02}", row="keystone-all", replicas=number + 4) for number in range(MOST + 5)]
+    events = written(log_of([*whole_stack(), *many]), tmp_path / "events.jsonl")
+    main(["--events", str(events), "--stack", "prod", "--out", str(tmp_path)])
+    terminal = capsys.readouterr().out
+    assert terminal.count("] replicas-fit-nodes: ") == MOST + 1
+    assert "replicas-fit-nodes: 5 more, in the report" in terminal
+    html, markdown = (unescape((tmp_path / form).read_text(encoding="utf-8")) for form in ("audit.html", "audit.md"))
+    findings = markdown.partition("### Findings")[2].partition("### Loss")[0]
+    fix = BY_ID["replicas-fit-nodes"].remediation
+    assert findings.count(f"Fix: {fix}") == 1
+    assert "5 more of this rule are in findings.json" in findings
+    shown = html.partition('<h2 id="findings">')[2].partition("</section>")[0]
+    assert shown.count(fix) == 1
+    assert "<summary>5 more of this rule</summary>" in shown
 
 
 def test_the_views_show_a_cause_once_with_its_count(tmp_path: Path) -> None:

@@ -161,7 +161,7 @@ def test_positions_are_the_lines_that_somebody_would_change(see: See) -> None:
         return next(number for number, line in enumerate(lines, start=1) if text in line)
 
     seen = see(log_of(FOUR, "production", WAIVED, MISSPELT))
-    assert seen.line("rabbitmq-size") == at("    rabbitmq:")
+    assert seen.line("rabbitmq-size") == at("    rabbitmq:") + 1, "the only setting of the entry"
     assert seen.line("waiver-names-rule") == at("rabbit-size")
     galera = but("mysqld", quorum("mysqld", "mysqld-server", replicas=4))
     assert see(log_of(galera)).line("galera-size") == at("quorate:architecture"), "no entry of its own"
