@@ -12,6 +12,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+from audit import markdown
 from audit.__main__ import main
 from policy.catalogue import RULES
 from policy.engine import record
@@ -318,7 +319,13 @@ def test_a_comment_fits_into_a_pull_request(report: Reports) -> None:
     many = [quorum(f"store-{number}", "mysqld-server", apart=(), replicas=4) for number in range(120)]
     made = report(log_of([*whole_stack(), *many]))
     assert len(made.markdown) < 65_536
-    assert "more are in findings.json" in made.markdown
+    assert "108 more of this rule are in findings.json" in made.markdown
+
+
+def test_findings_that_do_not_fit_are_counted(report: Reports, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(markdown, "MOST", 6000)
+    made = report(log_of([*whole_stack(), *(quorum(f"store-{n}", "mysqld-server", replicas=4) for n in range(120))]))
+    assert "more are in findings.json" in made.markdown.partition("### Loss")[0]
 
 
 def test_a_comment_fits_however_much_is_waived(report: Reports) -> None:
