@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from trials.histories import silence
+from trials.histories.degradation import degradation
 from trials.histories.operation import ClientOperation
 from trials.services.testbed import Broken, ServiceMachine
 
@@ -94,9 +95,11 @@ def stalled(service: StalledService, stall: Stall) -> list[str]:
     service.recover()
     back = time.monotonic() - ended
     service.more()
-    silent = silence.longest(service.history(), began)
-    said = f"nothing was acknowledged for {silent:.1f} s"
-    return [*notes, said, f"all were ready {back:.0f} s after the end of the fault"]
+    history = service.history()
+    notes.append(f"nothing was acknowledged for {silence.longest(history, began):.1f} s")
+    if found := degradation(history, began, ended):
+        notes.append(f"answers took {found.absolute:.3f} s longer, {found.relative:.1f} times as long as before")
+    return [*notes, f"all were ready {back:.0f} s after the end of the fault"]
 
 
 def _fill(machine: ServiceMachine) -> None:

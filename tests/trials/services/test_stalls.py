@@ -54,10 +54,14 @@ def test_a_member_that_no_log_names_is_said_to_be_so(tmp_path: Path) -> None:
     stall = Stall(lambda _machine: None, lambda machine: ended.append(machine.name))
     machines = [FakeMachine(tmp_path, name) for name in ("a-0", "a-1")]
     now = time.monotonic()
-    history = [ClientOperation(0, "write", 1, now, now + 7.5, "ok")]
+    history = [
+        ClientOperation(0, "write", 0, now - 3, now - 2, "ok"),
+        ClientOperation(0, "write", 1, now + 0.5, now + 7.5, "ok"),
+    ]
     notes = stalls.stalled(service(machines, lambda: "ready", history), stall)
     assert notes[:2] == ["a-0", "no log of the other members named it"]
     assert notes[2].startswith("nothing was acknowledged for 7.")
+    assert notes[3] == "answers took 6.000 s longer, 7.0 times as long as before"
     assert ended == ["a-0"]
 
 
