@@ -10,8 +10,6 @@ import base64
 import shlex
 from pathlib import Path
 
-import yaml
-
 from blueprint.stackfile.settings import Ingress
 from cluster.api import ApiError, Unreachable
 from cluster.objects import texts
@@ -19,12 +17,12 @@ from commands import stack
 from commands.live import connection
 from console.errors import UserError
 from files import atomic
-from openstack.config.wiring import ENVIRONMENT, REGION, wiring
+from openstack import client_settings
+from openstack.config.wiring import ENVIRONMENT, wiring
 from operations.live_cluster import LiveCluster
 
 CLOUDS, OPENRC, AUTHORITY = "clouds.yaml", "openrc", "ca.crt"
 """Names of the files."""
-_SECRET, _PASSWORD = "keystone-bootstrap-secrets", "OS_BOOTSTRAP_PASSWORD"
 
 
 def write(root: Path, name: str, *, shows: bool = False) -> int:
@@ -37,13 +35,14 @@ def write(root: Path, name: str, *, shows: bool = False) -> int:
     if found.is_rendered:
         raise UserError(
             f"{name} has the target {found.target}: it has no cluster to ask.\nIn the cluster to which you applied its "
-            f"tree, Secret {_SECRET} in namespace {ENVIRONMENT} has the password of the account admin."
+            f"tree, Secret {client_settings.SECRET} in namespace {ENVIRONMENT} has the password of the account admin."
         )
     cluster = connection.connect(root, found)
-    password = _secret(cluster, _SECRET).get(_PASSWORD)
+    password = _secret(cluster, client_settings.SECRET).get(client_settings.PASSWORD)
     if not password:
         raise UserError(
-            f"Secret {_SECRET} in namespace {ENVIRONMENT} has no {_PASSWORD}; `quorate up --stack {name}` makes it."
+            f"Secret {client_settings.SECRET} in namespace {ENVIRONMENT} has no {client_settings.PASSWORD}; "
+            f"`quorate up --stack {name}` makes it."
         )
     directory = root / "build" / name / "credentials"
     directory.mkdir(parents=True, exist_ok=True)
@@ -53,21 +52,15 @@ def write(root: Path, name: str, *, shows: bool = False) -> int:
     trusted = directory / AUTHORITY if authority else None
     if trusted:
         atomic.write_private(trusted, authority)
-    account = {
-        "auth_url": wiring(found.plan, ENVIRONMENT).public_url("keystone", "/v3"),
-        "username": "admin",
-        "password": password,
-        "project_name": "admin",
-        "user_domain_id": "default",
-        "project_domain_id": "default",
-    }
-    clouds = _clouds(name, account, trusted)
+    keystone = wiring(found.plan, ENVIRONMENT).public_url("keystone", "/v3")
+    account = client_settings.account(keystone, password)
+    clouds = client_settings.clouds(name, account, trusted)
     atomic.write_private(directory / CLOUDS, clouds)
-    atomic.write_private(directory / OPENRC, _openrc(account, trusted))
+    atomic.write_private(directory / OPENRC, client_settings.openrc(account, trusted))
     for path in filter(None, (directory / CLOUDS, directory / OPENRC, trusted)):
         print(f"Written: {path.relative_to(root)}")
     if ingress is None:
-        print(f"{name} has no quorate:ingress: {account['auth_url']} is reachable from inside the cluster only.")
+        print(f"{name} has no quorate:ingress: {keystone} is reachable from inside the cluster only.")
     file = shlex.quote(str((directory / CLOUDS).relative_to(root)))
     print(f"Use it: OS_CLIENT_CONFIG_FILE={file} OS_CLOUD={shlex.quote(name)} openstack server list")
     if shows:
@@ -91,19 +84,3 @@ def _secret(cluster: LiveCluster, name: str) -> dict[str, str]:
     except Unreachable as error:
         raise UserError(f"The cluster of context {cluster.context} does not answer: {error}") from None
     return {key: base64.b64decode(text).decode() for key, text in texts(document, "data").items()}
-
-
-def _clouds(name: str, account: dict[str, str], trusted: Path | None) -> str:
-    cloud: dict[str, object] = {"auth": account, "region_name": REGION, "identity_api_version": 3}
-    if trusted:
-        cloud["cacert"] = str(trusted)
-    return yaml.safe_dump({"clouds": {name: cloud}}, sort_keys=False)
-
-
-def _openrc(account: dict[str, str], trusted: Path | None) -> str:
-    """Returns the account as variables for a shell, with every value quoted."""
-    variables = {f"OS_{key.upper()}": value for key, value in account.items()}
-    variables |= {"OS_REGION_NAME": REGION, "OS_IDENTITY_API_VERSION": "3"}
-    if trusted:
-        variables["OS_CACERT"] = str(trusted)
-    return "".join(f"export {key}={shlex.quote(value)}\n" for key, value in variables.items())

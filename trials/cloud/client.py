@@ -10,12 +10,11 @@ import subprocess
 from ipaddress import IPv4Network
 from pathlib import Path
 
-import yaml
-
 from console.errors import UserError
 from console.progress import Reporter
 from contract import DNS_SERVICE, NODE_DNS
 from files import atomic
+from openstack import client_settings
 from toolchain import debian_root
 from trials.cloud import ingress_controller, masters, network
 from trials.cloud.instances.guest import GuestImage
@@ -31,7 +30,6 @@ PROGRAM = Path(__file__).parents[1] / "services" / "openstack_client.py"
 """What clients do, with openstacksdk."""
 _TENANT = Path(__file__).parent / "instances" / "tenant.py"
 """What a tenant does with instances, with openstacksdk."""
-_SECRET, _PASSWORD = "keystone-bootstrap-secrets", "OS_BOOTSTRAP_PASSWORD"
 
 
 def connect(lab: Lab, through: LabMachine) -> None:
@@ -61,20 +59,12 @@ def set_up(lab: Lab, through: LabMachine, directory: Path, reporter: Reporter) -
 
 def _write_settings(lab: Lab, keystone: str, directory: Path) -> None:
     """Writes clouds.yaml with the administrator's account. Raises UserError if Keystone's Job has made none yet."""
-    password = masters.secret(lab, _SECRET, NAMESPACE).get(_PASSWORD)
+    password = masters.secret(lab, client_settings.SECRET, NAMESPACE).get(client_settings.PASSWORD)
     if password is None:
-        raise UserError(f"Secret {_SECRET} in namespace {NAMESPACE} has no {_PASSWORD}.")
-    account = {
-        "auth_url": f"{keystone}v3",
-        "username": "admin",
-        "password": password,
-        "project_name": "admin",
-        "user_domain_id": "default",
-        "project_domain_id": "default",
-    }
-    trusted = str((directory / CERTIFICATE).resolve())
-    settings = {"clouds": {CLOUD: {"auth": account, "region_name": "RegionOne", "cacert": trusted}}}
-    atomic.write_private(directory / SETTINGS, yaml.safe_dump(settings, sort_keys=False))
+        raise UserError(f"Secret {client_settings.SECRET} in namespace {NAMESPACE} has no {client_settings.PASSWORD}.")
+    account = client_settings.account(f"{keystone}v3", password)
+    text = client_settings.clouds(CLOUD, account, (directory / CERTIFICATE).resolve())
+    atomic.write_private(directory / SETTINGS, text)
 
 
 def variables(settings: Path) -> dict[str, str]:
