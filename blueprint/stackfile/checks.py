@@ -14,7 +14,15 @@ from blueprint.openstack import options
 from blueprint.openstack.projects.records import stack_records
 from blueprint.problems import Problem
 from blueprint.releases import DISTRO_VERSIONS, KUBERNETES_MINORS
-from blueprint.stackfile import cloud_content, further_clusters, physical_networks, secret_versions, ssh, virt
+from blueprint.stackfile import (
+    cloud_content,
+    environment_options,
+    further_clusters,
+    physical_networks,
+    secret_versions,
+    ssh,
+    virt,
+)
 from blueprint.stackfile.settings import KUBERNETES, Options, Override, Settings
 from formats.waiver_limits import refusals, today
 from text.suggestion import did_you_mean
@@ -49,6 +57,7 @@ def problems(settings: Settings) -> list[Problem]:
 def _of_projects(settings: Settings) -> Iterator[Problem]:
     """Yields the problems of settings that name projects, which are unknown if a record is wrong."""
     yield from _options(settings)
+    yield from environment_options.problems(settings)
     yield from further_clusters.problems(settings)
     yield from secret_versions.problems(settings)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -107,3 +109,27 @@ def test_the_start_script_adds_the_file_of_its_node_only(tmp_path: Path) -> None
 
     assert started("cmp1") == "--config-file a b\n"
     assert started("cmp2") == f"--config-file a b --config-file {tmp_path}/cmp2.conf\n"
+
+
+def test_the_start_script_removes_the_variables_that_would_override_the_file(tmp_path: Path) -> None:
+    script = tmp_path / "start.sh"
+    (text,) = node_values.SCRIPT.parts
+    script.write_text(str(text).replace(node_values.DIRECTORY, str(tmp_path)), encoding="utf-8")
+    values = "[DEFAULT]\nmy_ip = 10.30.0.51\n\n[vnc]\nserver_listen = [::]\n\n[ovs.a-b]\nlocal_ip = x = y\n"
+    (tmp_path / "cmp1.conf").write_text(values, encoding="utf-8")
+    environment = {
+        "OS_DEFAULT__MY_IP": "1",
+        "OS_DEFAULT__HOST": "2",
+        "OS_VNC__SERVER_LISTEN": "3",
+        "OS_VNC__MY_IP": "4",
+        "OS_OVS.A-B__LOCAL_IP": "5",
+    }
+
+    def kept(node: str) -> set[str]:
+        code = "import os; print(*(name for name in os.environ if name.startswith('OS_')))"
+        command = ["sh", str(script), sys.executable, "-c", code]
+        variables = environment | {node_values.VARIABLE: node, "PATH": os.environ["PATH"]}
+        return set(subprocess.run(command, env=variables, capture_output=True, text=True, check=True).stdout.split())
+
+    assert kept("cmp2") >= environment.keys() - {"OS_OVS.A-B__LOCAL_IP"}  # some shells drop such a name themselves
+    assert kept("cmp1") == {"OS_DEFAULT__HOST", "OS_VNC__MY_IP"}

@@ -34,6 +34,15 @@ def secret(name: str, said: str, **version: Any) -> Bad:
     return Bad(stack(secrets={name: {"generation": 2, **version}}), f"quorate:secrets.{name}{said}")
 
 
+def overridden(key: str, said: str, **settings: Any) -> Bad:
+    """An option that a process reads from its environment instead."""
+    return Bad(stack(**settings), f"quorate:{key}: has no effect on {said}")
+
+
+def given(file: str, section: str, name: str, value: Any = "10.40.0.51") -> dict[str, Any]:
+    return {"options": {file: {section: {name: value}}}}
+
+
 UNKNOWN = "is not an option of section"
 CASES = {
     "an unknown option": option(f"{UNKNOWN} DEFAULT in nova.conf of OpenStack 2026.1 (did you mean", name="debgu"),
@@ -87,6 +96,27 @@ CASES = {
     ),
     "an unknown option for a node": on_nodes(
         "cmp1", f".services.nova-compute.options.nova.conf.DEFAULT.debgu: {UNKNOWN} DEFAULT", name="debgu"
+    ),
+    "an address of tunnels for all nodes": overridden(
+        "services.neutron-l2-agent.options.openvswitch_agent.ini.ovs.local_ip",
+        "neutron-l2-agent, whose option is the node's address on each node; write it under "
+        "quorate:nodes.<nodes>.services.neutron-l2-agent.options",
+        services={"neutron-l2-agent": given("openvswitch_agent.ini", "ovs", "local_ip")},
+    ),
+    "an address of a project, with a dash": overridden(
+        "projects.nova.options.nova.conf.DEFAULT.my-ip",
+        "nova-compute, whose option is the node's address",
+        projects={"nova": given("nova.conf", "DEFAULT", "my-ip")},
+    ),
+    "an address of consoles": overridden(
+        "services.nova-compute.options.nova.conf.vnc.server_listen",
+        "nova-compute, whose option is the node's address",
+        services={"nova-compute": given("nova.conf", "vnc", "server_listen", "0.0.0.0")},  # noqa: S104 - an input
+    ),
+    "a host name that only the node has": overridden(
+        "services.cinder-scheduler.options.cinder.conf.DEFAULT.host",
+        "cinder-scheduler, whose option is the node's name on each node; remove it",
+        services={"cinder-scheduler": given("cinder.conf", "DEFAULT", "host", "ctl1")},
     ),
     "no options for a node": Bad(
         stack(nodes={"cmp1": {"services": {"nova-compute": {"options": {}}}}}),
