@@ -45,7 +45,11 @@ def by_topology(settings: Settings, inventory: Sequence[Machine], architecture: 
         # Check the readable part of the topology too, so that one run reports all problems.
         topology = error.topology
     placement = place(topology, names)
-    errors = [finding for finding in placement.findings if finding.severity == "error"]
+    errors = [
+        finding
+        for finding in placement.findings
+        if finding.severity == "error" and not topology_services.is_about_absent(finding, placement)
+    ]
     problems = [Problem(f"{KEY} ({finding.key})", finding.message) for finding in errors]
     problems += topology_services.problems(topology, placement, architecture, settings.records)
     problems += _mixed_roles(inventory)
@@ -57,7 +61,7 @@ def by_topology(settings: Settings, inventory: Sequence[Machine], architecture: 
     hosts = _hosts({**rows, **beside})
     nodes = tuple(_node(machine, inventory, hosts) for machine in inventory if _is_used(machine, hosts))
     services = tuple(_services(settings, architecture, rows, hosts, nodes))
-    warnings = list(topology_services.warnings(others))
+    warnings = [*topology_services.warnings(others), *topology_services.store_warnings(settings, others)]
     warnings += [f"topology: {m.name} runs no service" for m in inventory if _is_node(m) and not _is_used(m, hosts)]
     companions = dict(_companions(settings, architecture, beside, hosts, nodes))
     return Layout(nodes, services, tuple(problems), tuple(warnings), companions)

@@ -1,8 +1,8 @@
 """Checks whether a stack can run the services of a Fuel-CCP topology, and rejects those that Quorate cannot build.
 
 The definition of each service of Fuel-CCP (CcpService) contains the architecture's row, or the row whose pods include
-the service, or the note that Quorate cannot build it yet. Such a service is rejected, because the stack would lack it
-without a message.
+the service, or the note that no stack needs it, or that Quorate cannot build it yet. A service that is not built is
+rejected, because the stack would lack it without a message.
 """
 
 from __future__ import annotations
@@ -13,10 +13,13 @@ from blueprint.architecture.model import Architecture
 from blueprint.openstack.projects.records import Records
 from blueprint.plan.companions import beside_rows
 from blueprint.problems import Problem
+from blueprint.stackfile.settings import Settings
 from blueprint.topology import Placement, Topology, TopologyFinding, by_row, companions_of
-from blueprint.topology.definitions import Catalogue, catalogue
+from blueprint.topology.definitions import catalogue
 
 KEY = "quorate:topology"
+_STORES = {"glance-api": ("glance", "glance-api.conf"), "cinder-volume": ("cinder", "cinder.conf")}
+"""Services whose data is in Ceph unless the option DEFAULT.enabled_backends names another store: project and file."""
 
 
 def refusal(name: str, records: Records) -> str | None:
@@ -24,6 +27,8 @@ def refusal(name: str, records: Records) -> str | None:
     definition = catalogue(records).services.get(name)
     if definition and definition.not_built:
         return f"is not built yet; remove it: {definition.not_built}"
+    if definition and definition.not_needed:
+        return f"is not needed; remove it: {definition.not_needed}"
     if definition and definition.use_instead:
         return f"is retired upstream; remove it and use {definition.use_instead}"
     return None
@@ -57,14 +62,27 @@ def problems(
 def warnings(placement: Placement) -> Iterator[str]:
     """Yields the warnings of a topology, and a warning for services that Quorate runs as one service.
 
-    Warnings that advise placing a service which Quorate cannot build are omitted.
+    Warnings about the placement of a service that Quorate does not run are omitted.
     """
     for finding in placement.findings:
-        if finding.severity == "warning" and not _asks_for_unbuilt(finding, placement.known):
+        if finding.severity == "warning" and not is_about_absent(finding, placement):
             yield f"topology, {finding.key}: {finding.message}"
+    for name, placed in placement.services.items():
+        if reason := placement.known.services[placed.definition].not_needed:
+            yield f"topology: {name} is ignored: {reason}"
     for row, services in (*by_row(placement).items(), *companions_of(placement).items()):
         if len(services) > 1:
             yield f"topology: {', '.join(services)} run as one service, {row}, on the nodes of all of them"
+
+
+def store_warnings(settings: Settings, placement: Placement) -> Iterator[str]:
+    """Yields a warning for each placed service that stores in Ceph, which no topology of Fuel-CCP places."""
+    for name, (project, file) in _STORES.items():
+        holders = (settings.projects.overrides.get(project), settings.services.get(name))
+        written = any("enabled_backends" in each.options.get(file, {}).get("DEFAULT", {}) for each in holders if each)
+        if name in placement.services and not written:
+            key = f"quorate:projects.{project}.options.{file}.DEFAULT.enabled_backends"
+            yield f"topology: {name} stores in Ceph, which a topology does not place; write another store in {key}"
 
 
 def _key(topology: Topology, service: str) -> str:
@@ -72,7 +90,11 @@ def _key(topology: Topology, service: str) -> str:
     return f"{KEY} ({', '.join(f'roles.{role}' for role in roles)})"
 
 
-def _asks_for_unbuilt(finding: TopologyFinding, known: Catalogue) -> bool:
-    """Whether a finding advises placing a service that Quorate cannot build, such as the etcd of CCP's Galera."""
-    needed = known.services.get(finding.key.removeprefix("roles."))
-    return finding.rule == "unplaced-dependency" and needed is not None and needed.not_built is not None
+def is_about_absent(finding: TopologyFinding, placement: Placement) -> bool:
+    """Whether a finding is about placing a service that Quorate does not run, such as the etcd of CCP's Galera."""
+    name = finding.key.partition(".")[2]
+    placed = placement.services.get(name)
+    definition = placement.known.services.get(placed.definition if placed else name)
+    if definition is None:
+        return False
+    return bool(definition.not_needed or (finding.rule == "unplaced-dependency" and definition.not_built))

@@ -31,13 +31,15 @@ class CcpService(BaseModel):
     """Retired upstream, its work goes on elsewhere: a topology that names it is read, with a warning."""
     use_instead: str | None = None
     """Retired upstream with nothing in its place: a topology that names it is refused, and this says what to use."""
-    # What a stack runs for it: one of the next four, unless it is retired.
+    # What a stack runs for it: one of the next five, unless it is retired.
     architecture: str | None = None
     """Its row in the reference architectures (blueprint/architecture)."""
     part_of: str | None = None
     """The row whose pods contain its process, so that it has no workload of its own."""
     companion: bool = False
     """Whether the companion of the same name runs for it, because it has no row."""
+    not_needed: str | None = None
+    """Nothing runs for it, because of this reason: a topology that names it is read, with a warning."""
     not_built: str | None = None
     """Quorate does not build it yet: a stack whose topology places it is refused, and this names the substitute for it.
     `quorate topology` still shows where Fuel-CCP placed it."""

@@ -176,6 +176,9 @@ def test_no_service_vanishes(name: str, tmp_path: Path) -> None:
         assert refusal in about[0]
     else:
         result = plan(parsed(stack(path)))
+        if definition.not_needed:
+            assert f"topology: {name} is ignored: {definition.not_needed}" in result.warnings
+            return
         runs = {service.name for service in (*result.services, *result.companions)}
         told = any(f"{name} is replaced by {definition.replaced_by}" in warning for warning in result.warnings)
         assert told or definition.architecture in runs or definition.part_of in runs or name in runs
@@ -195,21 +198,53 @@ def test_a_service_that_others_need_is_missed(name: str, tmp_path: Path) -> None
 @pytest.mark.parametrize("name", catalogue(RECORDS).services)
 def test_the_data_says_one_thing_of_each_service(name: str) -> None:
     definition: CcpService = catalogue(RECORDS).services[name]
-    said = [definition.architecture, definition.part_of, definition.not_built, definition.use_instead]
+    said = [
+        definition.architecture,
+        definition.part_of,
+        definition.not_needed,
+        definition.not_built,
+        definition.use_instead,
+    ]
     assert sum(each is not None for each in said) + definition.companion == (0 if name == "nova-consoleauth" else 1)
     assert definition.replaced_by or definition.companion or any(said)
 
 
 def test_all_that_is_not_built_is_said_at_once() -> None:
-    everything = written(TOPOLOGIES, "etcd, ironic-api, cron")
+    everything = written(TOPOLOGIES, "ironic-api, nginx")
     found = problems_of(everything, profile="production")
-    names = ["cron", "etcd", "ironic-api"]
+    names = ["ironic-api", "nginx"]
     about = [text for text in found if " is not built yet; remove it from the topology: " in text]
     assert [text.split(" ")[2] for text in about] == names
     assert about[1] == (
-        "quorate:topology (roles.all): etcd is not built yet; remove it from the topology: MariaDB and RabbitMQ "
-        "do not use it here, and Kubernetes has an etcd of its own on the masters"
+        "quorate:topology (roles.all): nginx is not built yet; remove it from the topology: it is Fuel-CCP's example "
+        "and no part of OpenStack"
     )
+
+
+@pytest.mark.parametrize("members", [1, 3])
+def test_etcd_of_a_topology_is_ignored_with_a_warning(members: int, tmp_path: Path) -> None:
+    document = yaml.safe_load(BUILT.read_text(encoding="utf-8"))
+    document["roles"]["controller"].append("etcd")
+    document["replicas"] = {**document.get("replicas", {}), "etcd": members}
+    path = tmp_path / "topology.yaml"
+    path.write_text(yaml.safe_dump(document), encoding="utf-8")
+    with_etcd, without = plan(parsed(stack(path))), plan(parsed(stack(BUILT)))
+    assert with_etcd.services == without.services
+    (told,) = set(with_etcd.warnings) - set(without.warnings)
+    assert told.startswith("topology: etcd is ignored: MariaDB and RabbitMQ do not use it here")
+
+
+def test_services_that_store_in_ceph_need_another_store() -> None:
+    def told(**options: Any) -> list[str]:
+        projects = {"cinder": {"options": {"cinder.conf": {"DEFAULT": options}}}} if options else {}
+        return [text for text in plan(parsed(stack(BUILT, projects=projects))).warnings if "Ceph" in text]
+
+    images, volumes = told()
+    assert images.endswith(
+        "write another store in quorate:projects.glance.options.glance-api.conf.DEFAULT.enabled_backends"
+    )
+    assert volumes.startswith("topology: cinder-volume stores in Ceph, which a topology does not place; write another")
+    assert told(enabled_backends="nfs") == [images]
 
 
 def test_a_service_under_a_name_of_its_own_is_refused_by_both_names(tmp_path: Path) -> None:
