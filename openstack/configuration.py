@@ -10,6 +10,7 @@ from dataclasses import replace
 from blueprint.openstack.projects.process_definition import ProcessDefinition
 from blueprint.plan.plan import Plan
 from blueprint.stackfile.settings import Settings
+from openstack.config import tenants_room
 from openstack.config.layers import ConfigFile, WrittenFile
 from openstack.config.overrides import node_layers, with_options
 from openstack.config.wiring import ENVIRONMENT, Wiring, wiring
@@ -32,9 +33,13 @@ def files(
     )
 
 
-def on_node(file: WrittenFile, settings: Settings, service: str, node: str) -> WrittenFile:
+def on_node(file: WrittenFile, plan: Plan, service: str, node: str) -> WrittenFile:
     """Returns a service's configuration file as its process on `node` reads it, with the values for that node."""
-    return file.with_layers(*node_layers(file.name, settings, service, node)) if isinstance(file, ConfigFile) else file
+    if not isinstance(file, ConfigFile):
+        return file
+    around = wiring(plan, ENVIRONMENT)
+    own = tenants_room.node_layers(file.name, around, plan.settings, service, node)
+    return file.with_layers(*own, *node_layers(file.name, plan.settings, service, node))
 
 
 def of_service(plan: Plan, service: str) -> tuple[WrittenFile, ...]:

@@ -12,9 +12,11 @@ from collections.abc import Iterable
 from blueprint.openstack.projects.process_definition import ConfigurationFile
 from blueprint.stackfile.settings import Settings
 from openstack import scripts
+from openstack.config import tenants_room
 from openstack.config.formats import public_text
 from openstack.config.layers import ConfigFile, TextFile, WrittenFile
 from openstack.config.overrides import node_layers
+from openstack.config.wiring import Wiring
 
 DIRECTORY = "/var/lib/quorate/node-values"
 """Directory at which a container mounts the files of all nodes. scripts/node_values.sh contains the same path."""
@@ -33,15 +35,26 @@ def config_map(workload: str) -> str:
     return f"{workload}-nodes"
 
 
-def texts(files: Iterable[WrittenFile], settings: Settings, service: str, nodes: Iterable[str]) -> dict[str, str]:
+def texts(
+    files: Iterable[WrittenFile], around: Wiring, settings: Settings, service: str, nodes: Iterable[str]
+) -> dict[str, str]:
     """Returns the content of the ConfigMap with node values: a file for each node that has values for the service.
+
+    The values are those of the stack file, and the node's reserve of memory and CPU.
 
     A process reads all its files as one configuration, so one file contains the node's values for all of `files`.
     """
     names = [file.name for file in files if isinstance(file, ConfigFile)]
     found: dict[str, str] = {}
     for node in nodes:
-        layers = tuple(layer for name in names for layer in node_layers(name, settings, service, node))
+        layers = tuple(
+            layer
+            for name in names
+            for layer in (
+                *tenants_room.node_layers(name, around, settings, service, node),
+                *node_layers(name, settings, service, node),
+            )
+        )
         if layers:
             found[f"{node}.conf"] = public_text(ConfigFile(f"{node}.conf", "ini", layers)) or ""
     return dict(sorted(found.items()))

@@ -27,7 +27,7 @@ def show(root: Path, name: str, service: str, node: str) -> int:
     files = _files(made, name, service)
     if node:
         _check_node(made, name, service, node)
-        files = tuple(configuration.on_node(file, made.settings, service, node) for file in files)
+        files = tuple(configuration.on_node(file, made, service, node) for file in files)
     record = made.settings.records.added_file(_entry(made, service).process)
     own = f", a project of the stack's own ({record})" if record else ""
     for file in files:

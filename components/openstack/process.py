@@ -135,7 +135,7 @@ def _node_values(args: ProcessArgs) -> dict[str, str]:
     if not any(container.node_values for container in args.definition.containers):
         return {}
     nodes = [node.name for node in args.nodes]
-    values = node_values.texts(args.written, args.settings, args.placement.name, nodes)
+    values = node_values.texts(args.written, args.scope.wiring, args.settings, args.placement.name, nodes)
     if any(bridges.START in container.files for container in args.definition.containers):
         values |= bridges.texts(args.settings, nodes)
     return values

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from blueprint.openstack.projects.records import Records
+from blueprint.plan.host_reserves import HostReserve, host_reserves
 from blueprint.plan.plan import Plan
 from blueprint.stackfile import further_clusters
 from blueprint.stackfile.cloud_content import Bootstrap
@@ -64,6 +65,8 @@ class Wiring:
     """Addresses of the nodes that may run Ceph's monitors; empty in a stack without Ceph."""
     physical_networks: Mapping[str, PhysicalNetwork]
     """Physical networks of Neutron by name."""
+    host_reserves: Mapping[str, HostReserve]
+    """What nova-compute must not offer to tenants, by the name of its node."""
     least_workers: int
     """Least number of worker processes of an instance: two in production, so that a long request does not delay all
     others; one in a lab, where a second one would take 120 MB in each of some 40 containers. Project figures."""
@@ -186,6 +189,7 @@ def wiring(plan: Plan, environment: str) -> Wiring:
         plan.settings.secrets,
         tuple(_monitors(plan)),
         plan.settings.networks.physical,
+        host_reserves(plan),
         1 if plan.settings.is_lab else 2,
     )
 

@@ -9,7 +9,7 @@ from blueprint.openstack.projects.process_definition import (
 )
 from blueprint.openstack.projects.records import own_records
 from openstack import accounts, ceph_client, node_values
-from openstack.config import cephx, sections
+from openstack.config import cephx, sections, tenants_room
 from openstack.config.layers import ConfigFile, Layer, Origin, Secret, Section, TextFile, WrittenFile
 from openstack.config.uwsgi import uwsgi
 from openstack.config.wiring import REGION, Wiring
@@ -113,7 +113,7 @@ def configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
         sections.behind_a_proxy(),
     ]
     if name in _ON_COMPUTES:
-        layers.append(guests)
+        layers += [guests, tenants_room.common_layer(wiring)]
         if wiring.monitors:
             layers.append(Layer(Origin.PROJECT, "004, 5.3.17; " + _MANUAL, {"libvirt": _RBD}))
     else:

@@ -17,6 +17,7 @@ from blueprint.plan.planner import plan
 from components.cloud import Cloud, CloudArgs
 from components.target.render import Render
 from openstack import configuration, node_values
+from openstack.config.wiring import ENVIRONMENT, wiring
 from tests.projects import PROCESSES
 from tests.recording import Recorded, record
 from tests.stacks import full_size, parsed
@@ -31,7 +32,8 @@ def compute(**default: Any) -> dict[str, Any]:
 def texts(nodes: dict[str, Any], service: str = "nova-compute") -> dict[str, str]:
     made = plan(parsed(full_size("100", nodes=nodes)))
     names = [node.name for node in made.nodes]
-    return node_values.texts(configuration.of_service(made, service), made.settings, service, names)
+    around = wiring(made, ENVIRONMENT)
+    return node_values.texts(configuration.of_service(made, service), around, made.settings, service, names)
 
 
 @cache

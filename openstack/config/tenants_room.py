@@ -1,0 +1,49 @@
+"""Options with which nova-compute keeps memory and CPU of its node from tenants (blueprint/plan/host_reserves.py).
+
+nova.conf has the reserve that most computes have. The files for single nodes have the reserve of the others, such as
+virt hosts, unless the stack file sets the option for all computes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from blueprint.openstack import options
+from blueprint.plan.host_reserves import HostReserve
+from blueprint.stackfile.settings import Settings
+from openstack.config.layers import Layer, Origin
+from openstack.config.wiring import Wiring
+
+_FILE, _PROJECT, _SERVICE = "nova.conf", "nova", "nova-compute"
+_SOURCE = "virtual machines, requests of pods, and system (blueprint/plan/host_reserves.py)"
+
+
+def common_layer(wiring: Wiring) -> Layer:
+    """Returns the options of nova.conf with the reserve that most computes have."""
+    return _layer(Origin.ARCHITECTURE, _common(wiring), frozenset())
+
+
+def node_layers(file: str, wiring: Wiring, settings: Settings, service: str, node: str) -> tuple[Layer, ...]:
+    """Returns the layer with a node's own reserve; () for other services, and if the node has the common reserve."""
+    reserve = wiring.host_reserves.get(node)
+    if (service, file) != (_SERVICE, _FILE) or reserve is None or reserve == _common(wiring):
+        return ()
+    layer = _layer(Origin.ARCHITECTURE, reserve, _written(settings))
+    return (layer,) if layer.sections["DEFAULT"] else ()
+
+
+def _common(wiring: Wiring) -> HostReserve:
+    counted = Counter(wiring.host_reserves.values())
+    return min(counted, key=lambda reserve: (-counted[reserve], reserve), default=HostReserve(512, 0))
+
+
+def _layer(origin: Origin, reserve: HostReserve, without: frozenset[str]) -> Layer:
+    values = {"reserved_host_memory_mb": reserve.memory, "reserved_host_cpus": reserve.cpu}
+    return Layer(origin, _SOURCE, {"DEFAULT": {name: value for name, value in values.items() if name not in without}})
+
+
+def _written(settings: Settings) -> frozenset[str]:
+    """Returns the names of the options in nova.conf that the stack file sets for all computes."""
+    holders = (settings.projects.overrides.get(_PROJECT), settings.services.get(_SERVICE))
+    given = (holder.options.get(_FILE, {}).get("DEFAULT", {}) for holder in holders if holder)
+    return frozenset(options.canonical(name) for names in given for name in names)
