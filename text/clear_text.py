@@ -20,8 +20,11 @@ _NAME = rf"(?:[\w.\-]{{0,80}}(?:{_WORDS})|(?:[\w.\-]{{0,80}}[_.\-])?(?:pass|pwd|
 
 Repetitions are bounded, so that no text makes the search quadratic.
 """
-_HARMLESS = re.compile(r"initial[_\-]cluster[_\-]token|no[_\-]?pass(word)?$|continue[_\-]token", re.I)
-"""Matches names that look like a secret's but are not, such as initial-cluster-token, which identifies a cluster."""
+_HARMLESS = re.compile(
+    r"initial[_\-]cluster[_\-]token|no[_\-]?pass(word)?$|continue[_\-]token|(image)?pull[_\-]?secrets?$", re.I
+)
+"""Matches names that look like a secret's but are not, such as initial-cluster-token, which identifies a cluster,
+and pullSecret, the name of an object."""
 
 _UNDER_A_NAME = re.compile(
     rf"""(?:^|[{{,])[ \t\-]{{0,80}}(?:export +|Environment=)?["']?({_NAME})["']?[ \t]{{0,80}}[:=][ \t]{{0,80}}"""

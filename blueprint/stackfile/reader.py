@@ -112,6 +112,13 @@ def _clear_secrets(where: str, name: str, value: object) -> Iterator[str]:
 
 
 def _in_clear(where: str) -> Problem:
+    if ".options." in where:
+        message = (
+            "holds a secret in clear text; remove it from the file (and from its history): Quorate derives "
+            "the services' passwords itself, and a stack file has no place yet for one that another "
+            "system gave (docs/not-built.md)"
+        )
+        return Problem(where, message)
     return Problem(
         where,
         "holds a secret in clear text; remove it from the file (and from its history), then write it with "

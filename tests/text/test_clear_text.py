@@ -38,6 +38,8 @@ HARMLESS = (
     "password: {{ db_password }}",
     "password: <your password here>",
     "password_file = /etc/keystone/password",
+    "imagePullSecret: regcred",
+    "pullSecret: regcred",
     "password: /run/secrets/db",
     "token: none",
     "automountServiceAccountToken: false",
