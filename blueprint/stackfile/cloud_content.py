@@ -22,11 +22,16 @@ SERVICES = ("keystone", "glance-api", "neutron-server", "nova-api")
 """Services whose APIs are needed to create the networks, image and flavors."""
 
 NAME = r"^[A-Za-z0-9]([-A-Za-z0-9._ ]{0,253}[-A-Za-z0-9._])?$"
+FLAVOR_NAME = r"^[!-~]([ -~]{0,253}[!-~])?$"
+"""Matches names of flavors: Nova accepts all printable characters, such as the colons of SCS-4V:16:100."""
+EXTRA_SPEC = r"^[A-Za-z0-9 :_.-]{1,255}$"
+"""Matches keys of extra specs (Nova's API, flavors_extra_specs)."""
 URL = r"^https?://[^\s@]{1,2000}$"
 SHA256 = r"^[0-9a-f]{64}$"
 
 Name = Annotated[str, StringConstraints(pattern=NAME)]
 """Letters, digits, '-', '.', '_' and inner spaces: what Nova accepts in the id of a flavor, up to 255 characters."""
+ExtraSpec = Annotated[str, StringConstraints(pattern=EXTRA_SPEC)]
 FlavorId = Annotated[Name, BeforeValidator(lambda value: str(value) if type(value) is int else value)]
 
 
@@ -52,6 +57,9 @@ class External(Strict):
     name: Name = "ext-net"
     subnet: Annotated[Name, Field(description="name of its subnet")] = "ext-subnet"
     physical_network: Annotated[Name, Field(description="one of quorate:networks.physical")] = "physnet1"
+    vlan: Annotated[
+        int | None, Field(ge=1, le=4094, description="VLAN ID of the network; left out: packets without a tag")
+    ] = None
     network: Network
     gateway: Address
     nameserver: Address | None = None
@@ -69,11 +77,17 @@ class CloudNetworks(Strict):
 class Flavor(Strict):
     """A flavor (004, table 1.4)."""
 
-    name: Name
+    name: Annotated[str, StringConstraints(pattern=FLAVOR_NAME)]
     id: FlavorId
     ram: Annotated[int, Field(gt=0, le=67_108_864, description="MiB")]
     disk: Annotated[int, Field(ge=0, le=1_000_000, description="GB; 0 for the size of the image")]
     vcpus: Annotated[int, Field(gt=0, le=4096)]
+    ephemeral: Annotated[int, Field(ge=0, le=1_000_000, description="GB of a second disk without content")] = 0
+    public: Annotated[bool, Field(description="whether every project may use it")] = True
+    extra_specs: Annotated[
+        dict[ExtraSpec, Annotated[str, StringConstraints(max_length=255)]],
+        Field(description="properties that Nova's scheduler and driver read, such as hw:cpu_policy: dedicated"),
+    ] = {}
 
 
 class CloudImage(Strict):

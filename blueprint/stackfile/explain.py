@@ -13,7 +13,7 @@ from blueprint.model_errors import expected, location
 from blueprint.problems import Problem, shown
 from blueprint.stackfile import cloud_content, values
 from blueprint.stackfile.reader import NAMESPACE
-from blueprint.stackfile.settings import KUBERNETES_VERSION, ProjectOverride, Projects, Settings
+from blueprint.stackfile.settings import KUBERNETES_VERSION, USER, VLANS, ProjectOverride, Projects, Settings
 from blueprint.stackfile.values import INTERFACE
 from blueprint.stackfile.virt import CPUS
 from text.suggestion import closest, did_you_mean, look_alike
@@ -22,7 +22,8 @@ _PATTERNS = {
     r"^20[0-9][0-9]\.[12]$": 'an OpenStack release such as "2026.1"',
     KUBERNETES_VERSION: 'a version of Kubernetes such as "1.37.2"',
     r"\S": "some text",
-    r"^[a-z_][a-z0-9_-]{0,31}$": "a user name of up to 32 lower-case letters, digits, '-' and '_'",
+    USER: "a user name of up to 32 lower-case letters, digits, '-', '_' and '.'",
+    VLANS: "ranges of VLAN IDs such as 1001:1030 or 200:250,1001:1030",
     r"^[A-Za-z0-9]([-A-Za-z0-9.]{0,251}[A-Za-z0-9])?$": "a host name or an IPv4 address",
     r"^[a-z][a-z0-9]*(-[a-z0-9]+)+$": "a rule's id as docs/rules.md has it, such as galera-size",
     r"^sha256:[0-9a-f]{64}$": "sha256: and 64 hexadecimal digits",
@@ -30,6 +31,8 @@ _PATTERNS = {
     CPUS: "numbers and ranges of CPUs such as 0-15 or 0-7,32-39",
     cloud_content.SHA256: "64 hexadecimal digits in lower case",
     cloud_content.URL: "an address that begins with http:// or https:// and holds no password",
+    cloud_content.FLAVOR_NAME: "a name of up to 255 printable characters, without spaces at its ends",
+    cloud_content.EXTRA_SPEC: "up to 255 letters, digits, ':', '-', '.', '_' and spaces, such as hw:cpu_policy",
     cloud_content.NAME: "a name of up to 255 letters, digits, '-', '.', '_' and inner spaces",
 }
 

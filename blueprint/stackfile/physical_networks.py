@@ -34,9 +34,8 @@ def problems(settings: Settings) -> Iterator[Problem]:
     """Yields a problem for each name, bridge, interface and range of VLANs that Neutron could not use."""
     networks = settings.networks.physical
     for name, network in networks.items():
-        if network.vlans and not _is_range(network.vlans):
-            advice = f"write first:last from {_VLAN_IDS[0]} to {_VLAN_IDS[-1]}, such as 1001:1030"
-            yield Problem(f"{KEY}.{name}.vlans", f"{network.vlans} is not a range of VLAN IDs; {advice}")
+        if network.vlans and (wrong := _refusal(network.vlans)):
+            yield Problem(f"{KEY}.{name}.vlans", wrong)
     for field in ("bridge", "interface"):
         counted = Counter(getattr(network, field) for network in networks.values())
         for value in (value for value, count in counted.items() if value and count > 1):
@@ -57,6 +56,16 @@ def problems(settings: Settings) -> Iterator[Problem]:
         )
 
 
-def _is_range(vlans: str) -> bool:
-    first, last = map(int, vlans.split(":"))
-    return first in _VLAN_IDS and last in _VLAN_IDS and first <= last
+def _refusal(vlans: str) -> str | None:
+    """Returns why ranges of VLAN IDs cannot be used, and what to write instead; None if they can."""
+    allowed: set[int] = set()
+    for text in vlans.split(","):
+        first, last = map(int, text.split(":"))
+        ids = set(range(first, last + 1))
+        if not ids or first not in _VLAN_IDS or last not in _VLAN_IDS:
+            advice = f"write first:last from {_VLAN_IDS[0]} to {_VLAN_IDS[-1]}, such as 1001:1030"
+            return f"{text} is not a range of VLAN IDs; {advice}"
+        if ids & allowed:
+            return f"{text} has IDs of a range before it; write each ID once"
+        allowed |= ids
+    return None

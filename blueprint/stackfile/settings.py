@@ -53,8 +53,9 @@ def _as_written(value: object) -> object:
 Text = Annotated[str, BeforeValidator(_as_written)]
 PhysicalNetworkName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][-A-Za-z0-9_.]{0,63}$")]
 """Up to 64 characters, as in Neutron's database, without ':' and ',', which separate names in its options."""
-User = Annotated[str, StringConstraints(pattern=r"^[a-z_][a-z0-9_-]{0,31}$")]
-"""The name of a Linux user, as useradd(8) accepts it by default."""
+USER = r"^[a-z_][a-z0-9_.-]{0,31}$"
+User = Annotated[str, StringConstraints(pattern=USER)]
+"""The name of a Linux user as Debian's adduser accepts it, and directories of companies: jane.doe."""
 Port = Annotated[int, Field(gt=0, lt=65536)]
 
 
@@ -156,6 +157,10 @@ class Images(Strict):
     digests: Annotated[Digests, Field(description="image name to sha256 digest")] = {}
 
 
+VLANS = r"^[0-9]{1,4}:[0-9]{1,4}(,[0-9]{1,4}:[0-9]{1,4}){0,99}$"
+"""Matches ranges of VLAN IDs, each first:last, separated by commas."""
+
+
 class PhysicalNetwork(Strict):
     """A physical network of Neutron, and how nodes are connected to it (004, 1.1: neutron.physnets)."""
 
@@ -169,8 +174,8 @@ class PhysicalNetwork(Strict):
     ] = None
     vlans: Annotated[
         str | None,
-        StringConstraints(pattern=r"^[0-9]{1,4}:[0-9]{1,4}$"),
-        Field(description="VLAN IDs that Neutron may choose for networks of projects, such as 1001:1030"),
+        StringConstraints(pattern=VLANS),
+        Field(description="VLAN IDs that Neutron may choose for networks of projects, such as 200:250,1001:1030"),
     ] = None
 
 

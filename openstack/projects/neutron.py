@@ -81,7 +81,11 @@ def _neutron_conf(wiring: Wiring, name: str) -> ConfigFile:
 
 
 def _plugin_files(networks: Mapping[str, PhysicalNetwork]) -> tuple[ConfigFile, ...]:
-    ranges = (f"{name}:{network.vlans}" if network.vlans else name for name, network in networks.items())
+    ranges = (
+        f"{name}:{vlans}" if vlans else name
+        for name, network in networks.items()
+        for vlans in (network.vlans or "").split(",")
+    )
     ml2: dict[str, Section] = {
         "ml2": {
             "type_drivers": ("flat", "vlan", "vxlan"),

@@ -108,8 +108,13 @@ def networks(cloud: Cloud, wanted: Object) -> Iterator[str]:
     internal, external = wanted["internal"], wanted["external"]
     outside, inside = None, None
     if external:
-        flat = {"provider:network_type": "flat", "provider:physical_network": external["physical_network"]}
-        outside, different = cloud.ensure("network", {"name": external["name"], "router:external": True, **flat})
+        tag = external["vlan"]
+        kind = {"provider:network_type": "vlan", "provider:segmentation_id": tag}
+        place = {
+            **(kind if tag else {"provider:network_type": "flat"}),
+            "provider:physical_network": external["physical_network"],
+        }
+        outside, different = cloud.ensure("network", {"name": external["name"], "router:external": True, **place})
         yield from different
         servers = [external["nameserver"]] if external["nameserver"] else []
         more = {"enable_dhcp": False, "allocation_pools": [external["pool"]], "dns_nameservers": servers}
@@ -160,11 +165,26 @@ def flavors(cloud: Cloud, wanted: list[Object]) -> Iterator[str]:
     """Creates missing flavors. Yields the differences of existing flavors."""
     known = {each["name"]: each for each in cloud.compute.send("GET", "flavors/detail?is_public=None")["flavors"]}
     for flavor in wanted:
+        asked = {key: flavor[key] for key in ("name", "id", "ram", "disk", "vcpus")}
+        asked["OS-FLV-EXT-DATA:ephemeral"] = flavor["ephemeral"]
+        asked["os-flavor-access:is_public"] = flavor["public"]
         if existing := known.get(flavor["name"]):
-            yield from differences(f"flavor {flavor['name']}", existing, flavor)
+            yield from differences(f"flavor {flavor['name']}", existing, asked)
         else:
-            cloud.compute.send("POST", "flavors", {"flavor": flavor})
+            existing = cloud.compute.send("POST", "flavors", {"flavor": asked})["flavor"]
             print(f"flavor {flavor['name']}: made")
+        if flavor["extra_specs"]:
+            yield from extra_specs(cloud, existing, flavor["extra_specs"])
+
+
+def extra_specs(cloud: Cloud, flavor: Object, wanted: Mapping[str, str]) -> Iterator[str]:
+    """Adds the extra specs that a flavor lacks, such as those of an interrupted run. Yields those that differ."""
+    path = f"flavors/{urllib.parse.quote(flavor['id'], safe='')}/os-extra_specs"
+    there = cloud.compute.send("GET", path)["extra_specs"]
+    if missing := {key: value for key, value in wanted.items() if key not in there}:
+        cloud.compute.send("POST", path, {"extra_specs": missing})
+        print(f"flavor {flavor['name']}: {', '.join(missing)} added")
+    yield from differences(f"flavor {flavor['name']}", {**missing, **there}, dict(wanted))
 
 
 def image(cloud: Cloud, wanted: Object) -> Iterator[str]:

@@ -12,7 +12,7 @@ from openstack.config.formats import public_text
 from openstack.config.layers import TextFile, WrittenFile
 from tests.stacks import full_size, parsed
 
-TWO = {"physnet1": {"interface": "ens8", "vlans": "1001:1030"}, "fast": {"bridge": "br-fast"}}
+TWO = {"physnet1": {"interface": "ens8", "vlans": "200:250,1001:1030"}, "fast": {"bridge": "br-fast"}}
 
 
 def made(**settings: Any) -> Any:
@@ -51,7 +51,7 @@ def test_neutron_is_told_the_same_networks() -> None:
     assert plugin
     assert "bridge_mappings = physnet1:br-ex,fast:br-fast\n" in agent
     assert "flat_networks = physnet1,fast\n" in plugin
-    assert "network_vlan_ranges = physnet1:1001:1030,fast\n" in plugin
+    assert "network_vlan_ranges = physnet1:200:250,physnet1:1001:1030,fast\n" in plugin
 
 
 def test_only_nodes_with_interfaces_of_their_own_get_a_list() -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
 
@@ -32,6 +32,7 @@ EXTERNAL = {
     "pool": {"start": "10.90.2.10", "end": "10.90.2.250"},
 }
 IMAGE = {"url": "http://images.example/disk.img", "sha256": hashlib.sha256(DISK).hexdigest(), "name": "tiny"}
+DEFAULTS = {"OS-FLV-EXT-DATA:ephemeral": 0, "os-flavor-access:is_public": True}
 EVERYTHING: dict[str, Any] = {"networks": {"external": EXTERNAL}, "image": IMAGE}
 
 
@@ -40,6 +41,8 @@ class Apis:
     """Keystone, Nova, Neutron and Glance as far as the job uses them, and the server of the image's file."""
 
     objects: dict[str, list[dict[str, Any]]] = field(default_factory=dict[str, list[dict[str, Any]]])
+    extra_specs: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
+    """Extra specs of flavors by the flavor's id."""
     files: dict[str, bytes] = field(default_factory=dict[str, bytes])
     changes: list[str] = field(default_factory=list[str])
     """Method and path of every request that changes something."""
@@ -60,10 +63,15 @@ class Apis:
     def of(self, kind: str) -> list[dict[str, Any]]:
         return self.objects.setdefault(kind, [])
 
-    def _compute(self, method: str, _parts: list[str], _query: dict[str, str], body: bytes) -> tuple[int, Any]:
+    def _compute(self, method: str, parts: list[str], _query: dict[str, str], body: bytes) -> tuple[int, Any]:
+        if parts[-1] == "os-extra_specs":
+            specs = self.extra_specs.setdefault(unquote(parts[1]), {})
+            if method == "POST":
+                specs |= json.loads(body)["extra_specs"]
+            return 200, {"extra_specs": specs}
         if method == "POST":
             self.of("flavors").append(json.loads(body)["flavor"])
-        return 200, {"flavors": self.of("flavors"), "flavor": {}}
+        return 200, {"flavors": self.of("flavors"), "flavor": self.of("flavors")[-1] if self.of("flavors") else None}
 
     def _network(self, method: str, parts: list[str], query: dict[str, str], body: bytes) -> tuple[int, Any]:
         kind, one = parts[0], parts[0].removesuffix("s")
@@ -230,12 +238,38 @@ def test_flavors_of_the_user_replace_the_documents(lab: Lab) -> None:
     own = {"name": "big", "id": 42, "ram": 1024, "disk": 0, "vcpus": 2}
     result = lab.run(networks={"internal": None}, flavors=[own])
     assert result.returncode == 0, result.stderr
-    assert lab.apis.of("flavors") == [{**own, "id": "42"}]
+    assert lab.apis.of("flavors") == [{**own, "id": "42", **DEFAULTS}]
+    assert lab.apis.extra_specs == {}
     assert lab.apis.of("networks") == lab.apis.of("routers") == []
 
 
+def test_a_flavor_has_extra_specs_a_second_disk_and_its_visibility(lab: Lab) -> None:
+    own = {"name": "SCS-4V:16:100", "id": "a b", "ram": 1024, "disk": 0, "vcpus": 2, "ephemeral": 5, "public": False}
+    specs = {"hw:cpu_policy": "dedicated", "scs:name-v1": "SCS-4V:16:100"}
+    lab.apis.broken = "os-extra_specs"
+    assert lab.run(flavors=[{**own, "extraSpecs": specs}]).returncode == 1
+    lab.apis.broken = ""
+    assert lab.run(flavors=[{**own, "extraSpecs": specs}]).returncode == 0
+    (made,) = lab.apis.of("flavors")
+    assert (made["name"], made["OS-FLV-EXT-DATA:ephemeral"], made["os-flavor-access:is_public"]) == (
+        "SCS-4V:16:100", 5, False
+    )  # fmt: skip
+    assert lab.apis.extra_specs == {"a b": specs}
+    lab.apis.changes.clear()
+    result = lab.run(flavors=[{**own, "extraSpecs": {**specs, "hw:cpu_policy": "shared"}}])
+    assert "SCS-4V:16:100 exists with hw:cpu_policy dedicated; the stack file has shared" in result.stderr
+    assert (result.returncode, lab.apis.changes) == (1, [])
+
+
+def test_an_external_network_may_be_a_vlan(lab: Lab) -> None:
+    assert lab.run(networks={"external": {**EXTERNAL, "vlan": 2101}}).returncode == 0
+    (external,) = (each for each in lab.apis.of("networks") if each["name"] == "ext-net")
+    place = {key.partition(":")[2]: value for key, value in external.items() if key.startswith("provider:")}
+    assert place == {"network_type": "vlan", "segmentation_id": 2101, "physical_network": "physnet1"}
+
+
 def test_what_differs_is_reported_and_not_changed(lab: Lab) -> None:
-    lab.apis.of("flavors").append({"name": "m1.tiny", "id": "1", "ram": 1024, "disk": 1, "vcpus": 1})
+    lab.apis.of("flavors").append({"name": "m1.tiny", "id": "1", "ram": 1024, "disk": 1, "vcpus": 1, **DEFAULTS})
     lab.apis.of("networks").append({"name": "int-net", "id": "n", "project_id": "p1"})
     own = {"name": "int-subnet", "id": "s", "project_id": "p1", "network_id": "n", "ip_version": 4, "enable_dhcp": True}
     lab.apis.of("subnets").append({**own, "cidr": "10.9.9.0/24", "gateway_ip": "10.0.1.1"})

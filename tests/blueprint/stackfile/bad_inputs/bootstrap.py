@@ -60,6 +60,17 @@ CASES = {
     "two flavors of one id": content(
         ".flavors", "several flavors have the id '42'; write each once", flavors=[FLAVOR, {**FLAVOR, "name": "other"}]
     ),
+    "a flavor whose name ends in a space": content(
+        ".flavors[0].name",
+        "'big ' does not fit; write a name of up to 255 printable",
+        flavors=[{**FLAVOR, "name": "big "}],
+    ),
+    "an extra spec that Nova refuses": content(
+        ".flavors[0].extraSpecs.a/b",
+        "'a/b' does not fit; write up to 255 letters",
+        flavors=[{**FLAVOR, "extraSpecs": {"a/b": "c"}}],
+    ),
+    "a VLAN beyond the last": network("vlan", "4095 does not fit; write 4094 or less", vlan=4095),
     "a flavor without memory": content(
         ".flavors[0].ram", "0 does not fit; write a number above 0", flavors=[{**FLAVOR, "ram": 0}]
     ),

@@ -70,6 +70,13 @@ CASES = {
     "a mapping as a value": option("is not the value of an option; write text", {"a": 1}),
     "nothing as a value": option("is not the value of an option; write text", None),
     "a secret by its name": option("holds a secret in clear text", "hunter2", "neutron", "password"),
+    "a password that another system gave": option(
+        "holds a secret in clear text; remove it from the file (and from its history): Quorate derives the services' "
+        "passwords itself, and a stack file has no place yet for one that another system gave",
+        "hunter2",
+        "neutron",
+        "password",
+    ),
     "a secret by its list": option(
         "is a secret, and a stack file is not; remove it", "hunter2", "vault", "approle_role_id"
     ),
@@ -130,6 +137,14 @@ CASES = {
     "VLANs in the wrong order": Bad(
         stack(networks={"physical": {"physnet1": {"vlans": "20:10"}}}),
         "quorate:networks.physical.physnet1.vlans: 20:10 is not a range of VLAN IDs; write first:last from 1 to 4094",
+    ),
+    "VLANs in two ranges": Bad(
+        stack(networks={"physical": {"physnet1": {"vlans": "20:30,30:40"}}}),
+        "quorate:networks.physical.physnet1.vlans: 30:40 has IDs of a range before it; write each ID once",
+    ),
+    "VLANs that are no ranges": Bad(
+        stack(networks={"physical": {"physnet1": {"vlans": "20-30"}}}),
+        "quorate:networks.physical.physnet1.vlans: '20-30' does not fit; write ranges of VLAN IDs such as 1001:1030 or",
     ),
     "a bridge for two networks": Bad(
         stack(networks={"physical": {"a": {}, "b": {}}}),
