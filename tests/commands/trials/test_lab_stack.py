@@ -29,7 +29,12 @@ def test_projects_that_send_messages_have_few_threads() -> None:
 
 def test_options_of_a_record_stand_beside_them() -> None:
     assert given()["nova"]["nova.conf"] == {
-        "DEFAULT": {**THREADS, "update_resources_interval": 300},
+        "DEFAULT": {
+            **THREADS,
+            "update_resources_interval": 300,
+            "reserved_host_memory_mb": 512,
+            "reserved_host_cpus": 0,
+        },
         "libvirt": {"virt_type": "qemu"},
         "scheduler": {"workers": 1},
         "conductor": {"workers": 1},
