@@ -12,7 +12,9 @@ from dataclasses import dataclass
 
 import contract
 from policy.facts.kubernetes import autoscalers, network_policies
-from policy.facts.kubernetes.operators import is_operated
+from policy.facts.kubernetes.ceph_pools import is_pool
+from policy.facts.kubernetes.harmless_kinds import why_harmless
+from policy.facts.kubernetes.operators import group_and_kind, is_operated
 from policy.facts.machines import libvirt
 from policy.facts.machines.host_commands import COPY_FILE, COPY_TO_REMOTE, LOCAL, REMOTE
 from policy.resource import Resource
@@ -83,9 +85,6 @@ HARMLESS: Mapping[str, str] = {
     "kubernetes:networking.k8s.io/v1:IngressClass": "names a controller of Ingresses",
     "kubernetes:node.k8s.io/v1:RuntimeClass": "how containers are run; it starts none",
     "kubernetes:autoscaling.k8s.io/v1:VerticalPodAutoscaler": "requests of pods; it evicts within disruption budgets",
-    "kubernetes:monitoring.coreos.com/v1:ServiceMonitor": "what Prometheus reads",
-    "kubernetes:monitoring.coreos.com/v1:PodMonitor": "what Prometheus reads",
-    "kubernetes:monitoring.coreos.com/v1:PrometheusRule": "alerts; they change nothing",
     **dict.fromkeys(
         (f"libvirt:index/{kind}" for kind in ("volume:Volume", "pool:Pool", "network:Network")),
         "a part of virtual machines, which are evaluated",
@@ -98,7 +97,9 @@ HARMLESS: Mapping[str, str] = {
         ("random:index/randomString:RandomString", "random:index/randomBytes:RandomBytes"), "a value in the state"
     ),
 }
-"""Harmless types, each with the reason why its resources cannot cost a quorum its members or data."""
+"""Harmless types, each with the reason why its resources cannot cost a quorum its members or data.
+
+Harmless custom resources are in kubernetes/harmless_kinds.py."""
 PROVIDERS = "pulumi:providers:"
 """Prefix of the types of provider resources, which contain only configuration and are harmless."""
 
@@ -130,11 +131,13 @@ class KnownTypes:
         """
         if resource.type in RENDERING:
             return resource.urn in self._parents
+        if why_harmless(group_and_kind(resource.type)):
+            return True
         return resource.type in HARMLESS or resource.type.startswith(PROVIDERS) or not resource.provider
 
     def is_known(self, resource: Resource) -> bool:
         """Whether policy rules evaluate or read the resource, or the resource is harmless."""
-        if resource.type in EVALUATED or is_operated(resource.type):
+        if resource.type in EVALUATED or is_operated(resource.type) or is_pool(resource.type):
             return True
         return self.is_read(resource) or self.is_harmless(resource)
 

@@ -37,6 +37,12 @@ _RABBITMQ = ("RabbitMQ", "4.1")
 PARTITION_HANDLING = Default(
     *_RABBITMQ, "cluster_partition_handling", "ignore", "https://www.rabbitmq.com/docs/partitions#automatic-handling"
 )
+CLEANUP_WARNS = Default(
+    *_RABBITMQ,
+    "cluster_formation.node_cleanup.only_log_warning",
+    "true",
+    "https://www.rabbitmq.com/docs/cluster-formation#cleanup-of-unknown-nodes",
+)
 SYNC_METHOD = Default(
     *_RABBITMQ,
     "wal_sync_method",
@@ -69,6 +75,8 @@ DOUBLEWRITE = Default(*_MARIADB, "innodb_doublewrite", "ON", f"{_INNODB}#innodb_
 _POOLS = "https://docs.ceph.com/en/tentacle/rados/configuration/pool-pg-config-ref/"
 POOL_SIZE = Default("Ceph", "20.2", "osd_pool_default_size", "3", _POOLS)
 POOL_MIN_SIZE = Default("Ceph", "20.2", "osd_pool_default_min_size", "0", _POOLS)
+
+CHOOSELEAF = Default("Ceph", "20.2", "osd_crush_chooseleaf_type", "1", _POOLS)
 
 _ETCD, _FLAGS = ("etcd", "3.6"), "https://etcd.io/docs/v3.6/op-guide/configuration/"
 HEARTBEAT = Default(*_ETCD, "heartbeat-interval", "100", _FLAGS)

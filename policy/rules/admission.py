@@ -125,10 +125,8 @@ def quotas_admit_members(facts: Facts, each: _Object) -> Iterator[RuleProblem]:
                     yield from _refused(member, limit)
         return
     spec = each.resource.props.at("spec")
-    if any(True for _ in spec.at("scopes").items()) or spec.at("scopeSelector").given():
-        return
-    pods = [(each_, each_.replicas or 0) for each_ in facts.workloads if each_.namespace == _namespace(each)]
-    pods = [(workload, count) for workload, count in pods if workload.is_long_running]
+    there = [each_ for each_ in facts.workloads if each_.namespace == _namespace(each) and each_.is_long_running]
+    pods = [(each_, each_.replicas or 0) for each_ in there if _is_in_scope(spec, each_)]
     hard = spec.at("hard")
     needs: dict[str, Decimal] = {
         "pods": Decimal(sum(count for _, count in pods)),
@@ -139,6 +137,27 @@ def quotas_admit_members(facts: Facts, each: _Object) -> Iterator[RuleProblem]:
         for key in (name, f"requests.{name}", f"count/{name}"):
             if hard.at(key).given() and quantity(hard.at(key)) < need:
                 yield RuleProblem(f"{key} is {hard.at(key).quantity()}", f"at least {need:f} for the pods of the stack")
+
+
+def _is_in_scope(spec: Properties, workload: Workload) -> bool:
+    """Whether a quota counts the pods of a long-running workload, by its scopes."""
+    wanted = spec.at("scopeSelector", "matchExpressions").items()
+    return all(_has_scope(workload, scope, "Exists", ()) for scope in spec.at("scopes").words()) and all(
+        _has_scope(workload, each.at("scopeName").text(), each.at("operator").text(), each.at("values").words())
+        for each in wanted
+    )
+
+
+def _has_scope(workload: Workload, scope: str, operator: str, values: tuple[str, ...]) -> bool:
+    if scope == "PriorityClass":
+        own = _class(workload)
+        return {"In": own in values, "NotIn": own not in values, "Exists": bool(own)}.get(operator, not own)
+    requests = any(_is_sized(each) for each in workload.pod.at("containers").items())
+    return {"Terminating": False, "BestEffort": not requests, "NotBestEffort": requests}.get(scope, True)
+
+
+def _is_sized(container: Properties) -> bool:
+    return container.at("resources", "requests").given() or container.at("resources", "limits").given()
 
 
 def _refused(member: Workload, limit: Properties) -> Iterator[RuleProblem]:
@@ -228,10 +247,34 @@ def patches_leave_members(facts: Facts, each: _Object) -> Iterator[RuleProblem]:
     """Compares kind, namespace and name of the patched object with members' workloads and nodes."""
     kind = kubernetes_kind(each.resource).removesuffix(PATCH)
     name = each.resource.props.at("metadata", "name").text()
+    what = join_names(_changed(each.resource.props)) or "something"
     if kind == "Node":
         if name in voting_nodes(facts):
-            yield RuleProblem(f"changes node {name}, which can have a quorum member", "the node's own resource")
+            yield RuleProblem(
+                f"changes {what} of node {name}, which can have a quorum member", "the node's own resource"
+            )
         return
     for member in _members(facts):
         if (member.kind, member.namespace, member.name) == (kind, _namespace(each), name):
-            yield RuleProblem(f"changes {member.title} after it was evaluated", "the change in its own resource")
+            yield RuleProblem(
+                f"changes {what} of {member.title} after it was evaluated", "the change in its own resource"
+            )
+
+
+def _changed(props: Properties) -> list[str]:
+    """Returns the fields that a patch sets: of a pod template each field of the pod, of a Node each taint and label."""
+    found = [f"label {key}" for key in props.at("metadata", "labels").keys()]  # noqa: SIM118 - no mapping
+    spec = props.at("spec")
+    for key in spec.keys():  # noqa: SIM118 - no mapping
+        inside = spec.at(key, "spec") if key == "template" else spec.at(key)
+        if key == "taints":
+            found += [f"taint {_taint(each)}" for each in inside.items()]
+        elif key == "template":
+            found += [f"template.spec.{each}" for each in inside.keys()]  # noqa: SIM118 - no mapping
+        else:
+            found.append(key)
+    return found
+
+
+def _taint(taint: Properties) -> str:
+    return f"{taint.at('key').text()}={taint.at('value').text()}:{taint.at('effect').text()}"

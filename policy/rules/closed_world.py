@@ -51,8 +51,8 @@ def _problem(resource: Resource) -> RuleProblem:
     """Returns why no rule reads a resource, and which kind of resource to use instead."""
     if resource.type == HELM_RELEASE:
         return RuleProblem(
-            "the objects of a Helm release are not resources of the stack, so no rule reads them",
-            "a Chart (kubernetes:helm.sh/v4:Chart), whose objects are resources",
+            "Helm renders its objects during the update, so a preview knows neither them nor what its values do",
+            "a Chart (kubernetes:helm.sh/v4:Chart) with the same values, whose objects are resources of the stack",
         )
     if resource.type in RENDERING:
         return RuleProblem("no object of it is rendered in this preview", "objects that are resources of the stack")
@@ -60,15 +60,21 @@ def _problem(resource: Resource) -> RuleProblem:
 
 
 _INSTEAD = (
-    (
-        re.compile(r"kubernetes:monitoring\.coreos\.com/.*:(Prometheus|Alertmanager|ThanosRuler)"),
-        "a StatefulSet of the program",
-    ),
     (re.compile(r"kubernetes:.*:\w+Patch"), "the change in the resource of the object itself"),
     (
         re.compile(r"kubernetes:admissionregistration\.k8s\.io/.*"),
         "a policy that fails open (failurePolicy: Ignore) and leaves out the control plane's namespaces, and a waiver "
         "that says so",
+    ),
+    (
+        re.compile(r"kubernetes:flowcontrol\.apiserver\.k8s\.io/.*"),
+        "Kubernetes' own FlowSchemas and levels, which admit nodes, controllers and leader election: a schema that "
+        "precedes theirs can keep nodes from renewing their leases",
+    ),
+    (
+        re.compile(r"kubernetes:apiregistration\.k8s\.io/.*"),
+        "an API served by a CustomResourceDefinition: while the server of an APIService is down, namespaces and "
+        "quotas are not processed",
     ),
     (
         re.compile(r"kubernetes:[^/]+\.[^/]+/.*"),

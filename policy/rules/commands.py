@@ -18,11 +18,14 @@ from policy.facts.machines.run_later import RunLater, run_later
 from policy.facts.stack import Facts
 from policy.findings import Severity
 from policy.rule import RuleProblem, RuleSource, rule
-from policy.shell import effects_cluster, effects_data
+from policy.shell import effects_cluster, effects_data, effects_machine
 from policy.shell.syntax import Unreadable
 from policy.wording import join_names
 
-_ENDS = (effects_cluster.DELETES_WORKLOAD, effects_cluster.DELETES, effects_cluster.SPLITS, effects_data.ERASES)
+_ENDS = (
+    *(effects_cluster.DELETES_WORKLOAD, effects_cluster.DELETES, effects_cluster.SPLITS, effects_data.ERASES),
+    effects_machine.DRIFTS,
+)
 """Effects that may take all members or their data, for which a check of the members that stand is no cure."""
 _NO_SUCH = "a change of the resource in the stack, one member at a time; a check before it does not bring data back"
 NO_COMMAND = "no command or machine of the stack stops, restarts, drains or upgrades a quorum member or its node"

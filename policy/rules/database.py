@@ -90,7 +90,8 @@ def _mistakes(settings: Galera) -> Iterator[RuleProblem]:
             f"{CLUSTER_ADDRESS.actual(address)}, which starts a new cluster", "gcomm:// with the names of members"
         )
     if NEW_CLUSTER in settings.options:
-        yield RuleProblem("an argument is --wsrep-new-cluster, which starts a new cluster at each start", "none")
+        given = settings.options[NEW_CLUSTER] or "argument --wsrep-new-cluster"
+        yield RuleProblem(f"{given} starts a new cluster at each start", "none")
     for default in (IGNORE_SPLIT_BRAIN, IGNORE_QUORUM, BOOTSTRAP):
         written = settings.provider(default)
         if is_true(written or default.value):

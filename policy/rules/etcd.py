@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from policy.facts.machines.machine import MachineFacts
 from policy.facts.machines.mounts import is_in_memory
 from policy.facts.product_defaults import ELECTION, FORCE_NEW_CLUSTER, HEARTBEAT, NO_FSYNC, STRICT_RECONFIGURATION
 from policy.facts.programs import QuorumKind
-from policy.facts.quorums.etcd_settings import EtcdSettings, etcd_settings
+from policy.facts.quorums.etcd_settings import EtcdSettings, etcd_settings, kubeadm_settings
 from policy.facts.quorums.quorums import MemberGroup, groups
 from policy.facts.stack import Facts
 from policy.findings import Severity
@@ -21,6 +22,17 @@ See https://etcd.io/docs/v3.6/tuning/.
 _FIXED = ((FORCE_NEW_CLUSTER, False), (NO_FSYNC, False), (STRICT_RECONFIGURATION, True))
 
 
+def _subjects(facts: Facts) -> Iterator[MemberGroup | MachineFacts]:
+    yield from groups(facts)
+    yield from facts.machines
+
+
+def _has_settings(facts: Facts, subject: MemberGroup | MachineFacts) -> bool:
+    if isinstance(subject, MachineFacts):
+        return bool(kubeadm_settings(subject))
+    return subject.kind is QuorumKind.ETCD and bool(etcd_settings(facts, subject))
+
+
 @rule(
     id="etcd-settings-keep-quorum",
     title="etcd's settings keep its quorum and its data",
@@ -31,16 +43,16 @@ _FIXED = ((FORCE_NEW_CLUSTER, False), (NO_FSYNC, False), (STRICT_RECONFIGURATION
     sources=(RuleSource("project", "Quorums", 16),),
     remediation="Remove force-new-cluster, unsafe-no-fsync and strict-reconfig-check from etcd's flags, variables and "
     "files. Give all members the same election-timeout, at least five times the heartbeat-interval.",
-    subjects=groups,
-    applies=lambda facts, group: group.kind is QuorumKind.ETCD and bool(etcd_settings(facts, group)),
+    subjects=_subjects,
+    applies=_has_settings,
     not_applicable_reason="the stack has no etcd, or names its members without files of their machines",
     reads_machine_files=True,
     parameters={each.setting: str(wanted).lower() for each, wanted in _FIXED},
     since="0.4.0",
 )
-def etcd_settings_keep_quorum(facts: Facts, group: MemberGroup) -> Iterator[RuleProblem]:
+def etcd_settings_keep_quorum(facts: Facts, subject: MemberGroup | MachineFacts) -> Iterator[RuleProblem]:
     """Checks each member's settings, with etcd's defaults for those not set, and that all members' timeouts agree."""
-    members = etcd_settings(facts, group)
+    members = kubeadm_settings(subject) if isinstance(subject, MachineFacts) else etcd_settings(facts, subject)
     for each in members:
         yield from _mistakes(each)
     timings = sorted({(each.number(HEARTBEAT), each.number(ELECTION)) for each in members})

@@ -7,7 +7,14 @@ from collections.abc import Iterator, Mapping
 
 from policy.facts.kubernetes.configuration import ConfigMap, environment, flat, read_by, sections
 from policy.facts.kubernetes.workload import Workload
-from policy.facts.product_defaults import CLIENT_QUORUM_QUEUE, PARTITION_HANDLING, QUEUE_TYPE, SYNC_METHOD, Default
+from policy.facts.product_defaults import (
+    CLEANUP_WARNS,
+    CLIENT_QUORUM_QUEUE,
+    PARTITION_HANDLING,
+    QUEUE_TYPE,
+    SYNC_METHOD,
+    Default,
+)
 from policy.facts.programs import QuorumKind
 from policy.facts.quorums.quorums import cluster_of, quorum_of
 from policy.facts.stack import Facts
@@ -118,6 +125,28 @@ def rabbitmq_pauses_minority(facts: Facts, workload: Workload) -> Iterator[RuleP
         yield RuleProblem(f"{PARTITION_HANDLING.unset}{_elsewhere(facts, workload)}", MODE)
     elif said != {MODE}:
         yield RuleProblem(PARTITION_HANDLING.actual(", ".join(sorted(said))), MODE)
+
+
+@rule(
+    id="rabbitmq-keeps-members",
+    title="RabbitMQ does not forget members that are down",
+    severity=Severity.HIGH,
+    rationale="With only_log_warning = false, RabbitMQ removes each member that peer discovery does not list, such as "
+    "a pod that restarts. The member loses its queues' copies and cannot join again with its data.",
+    sources=(RuleSource("project", "Quorums", 28),),
+    remediation="Remove cluster_formation.node_cleanup.only_log_warning from rabbitmq.conf, or set it to true "
+    "(the default). Remove a member by hand: rabbitmqctl forget_cluster_node.",
+    subjects=lambda facts: facts.workloads,
+    applies=lambda facts, workload: _is_rabbitmq(workload) and cluster_of(facts, workload).size(facts) > 1,
+    not_applicable_reason="the stack has no RabbitMQ of several members",
+    parameters={CLEANUP_WARNS.setting: CLEANUP_WARNS.value},
+    since="0.7.0",
+)
+def rabbitmq_keeps_members(facts: Facts, workload: Workload) -> Iterator[RuleProblem]:
+    """Reads rabbitmq.conf and Erlang's variables."""
+    said = _written(facts, workload, CLEANUP_WARNS)
+    if said - {"true"}:
+        yield RuleProblem(CLEANUP_WARNS.actual(", ".join(sorted(said))), "true (the default)")
 
 
 def _users_of_queues(facts: Facts) -> Iterator[Workload | ConfigMap]:

@@ -13,6 +13,7 @@ from policy.rule import RuleProblem, RuleSource, rule
 from policy.wording import join_names
 
 PRIVILEGED, NETWORK, PIDS, IPC, PATHS = "privileged", "hostNetwork", "hostPID", "hostIPC", "hostPath"
+READS_HOST = "all files of the host, read-only"
 _AGENT = frozenset({PRIVILEGED, NETWORK, PATHS})
 
 NEEDED: Mapping[str, frozenset[str]] = {
@@ -28,7 +29,7 @@ NEEDED: Mapping[str, frozenset[str]] = {
     # 004, 5.3.14: an OSD serves the disks of its node.
     "ceph-osd": _AGENT,
     # 004, 5.3.15: agents on every node read the node's network counters, its disks and its containers' output.
-    "node-exporter": frozenset({NETWORK, PATHS}),
+    "node-exporter": frozenset({NETWORK, PATHS, PIDS, READS_HOST}),
     "log-collector": frozenset({PATHS}),
     # 004, 5.5.3 and 5.5.5: these programs set up the pod network, or run before it is up.
     "calico-node": _AGENT | {PIDS},
@@ -59,7 +60,7 @@ def _taken(each: Pods) -> dict[str, str]:
     whole = [path for path in paths if posixpath.normpath(path) in _WHOLE_HOST]
     own = [path for path in paths if _is_own_data(each, path)]
     if whole:
-        found[PRIVILEGED] = f"the host's directory {join_names(whole)}"
+        found[READS_HOST if _only_reads(each, whole) else PRIVILEGED] = f"the host's directory {join_names(whole)}"
     if rest := [path for path in paths if path not in (*whole, *own)]:
         found[PATHS] = join_names(rest)
     for container in each.containers():
@@ -68,6 +69,18 @@ def _taken(each: Pods) -> dict[str, str]:
         if security.at("privileged").flag() or strong:
             found[PRIVILEGED] = f"container {container.at('name').text()}"
     return found
+
+
+def _only_reads(each: Pods, paths: list[str]) -> bool:
+    """Whether the containers mount these directories of the host read-only."""
+    volumes = {
+        volume.at("name").text()
+        for volume in each.spec.at("volumes").items()
+        if volume.at("hostPath", "path").text() in paths
+    }
+    mounts = [mount for container in each.containers() for mount in container.at("volumeMounts").items()]
+    of_host = [mount for mount in mounts if mount.at("name").text() in volumes]
+    return bool(of_host) and all(mount.at("readOnly").flag() for mount in of_host)
 
 
 def _is_own_data(each: Pods, path: str) -> bool:

@@ -101,11 +101,18 @@ def readiness_can_fail(_facts: Facts, each: Pods) -> Iterator[RuleProblem]:
         words = probe.at("exec", "command").words()
         if words and Script().run(shlex.join(words)).failed is None:
             yield RuleProblem(f"{title} always succeeds", "a check of the member")
+        if any(_CRITICAL in word for word in words):
+            yield RuleProblem(
+                f"{title} runs {_CRITICAL}: while one member is down, no other is ready", "a check of the member"
+            )
         if probe.at("tcpSocket").given() and _is_database(container):
             yield RuleProblem(
                 f"{title} only opens a connection, which a database accepts before it has joined the others",
                 "a command that asks whether it serves, such as one that reads wsrep_ready",
             )
+
+
+_CRITICAL = "check_if_node_is_quorum_critical"
 
 
 def _is_database(container: Properties) -> bool:

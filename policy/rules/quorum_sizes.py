@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 
 from contract import ETCD
 from policy.facts.kubernetes.workload import Workload
+from policy.facts.product_defaults import WSREP_ON
 from policy.facts.programs import QuorumKind
-from policy.facts.quorums.galera import galera
+from policy.facts.quorums.galera import Galera, galera, is_true
 from policy.facts.quorums.quorums import (
     MemberGroup,
     groups,
@@ -77,7 +78,14 @@ def _is_galera(facts: Facts, group: MemberGroup) -> bool:
         return True
     if group.kind is not None or not group.workloads or not all(is_single_database(each) for each in group.workloads):
         return False
-    return any(galera(facts, each).options for each in group.workloads)
+    settings = [galera(facts, each) for each in group.workloads]
+    return any(each.options and not _is_off(each) for each in settings)
+
+
+def _is_off(settings: Galera) -> bool:
+    """Whether the settings say that a single database is no Galera."""
+    written = settings.option(WSREP_ON)
+    return written is not None and not is_true(written)
 
 
 @rule(

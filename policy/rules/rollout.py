@@ -9,12 +9,12 @@ from policy.facts.kubernetes.workload import Workload
 from policy.facts.placement.placement_counts import counts
 from policy.facts.placement.placement_map import apart_keys
 from policy.facts.product_defaults import DEPLOYMENT_SURGE, DEPLOYMENT_UNAVAILABLE, MEMBERS_UNAVAILABLE, Default
-from policy.facts.quorums.quorums import is_member, majority
+from policy.facts.quorums.quorums import MemberGroup, is_member, is_quorum, majority, pod_groups
 from policy.facts.stack import Facts
 from policy.findings import Severity
 from policy.properties import Malformed
 from policy.rule import RuleProblem, RuleSource, rule
-from policy.wording import pluralize
+from policy.wording import join_names, pluralize
 
 
 def _exclusive_deployment(facts: Facts, workload: Workload) -> bool:
@@ -137,7 +137,7 @@ def rollout_reaches_all(_facts: Facts, workload: Workload) -> Iterator[RuleProbl
         yield RuleProblem(f"partition {partition} keeps pods below that ordinal on the old revision", "no partition")
 
 
-SKIP_AWAIT = "pulumi.com/skipAwait"
+SKIP_AWAIT, WAIT_FOR = "pulumi.com/skipAwait", "pulumi.com/waitFor"
 
 
 @rule(
@@ -145,10 +145,11 @@ SKIP_AWAIT = "pulumi.com/skipAwait"
     title="An update waits for the members of a quorum before it goes on",
     severity=Severity.HIGH,
     rationale="Quorums are rolled one after the other because Pulumi waits until all pods of the first are ready. With "
-    "the annotation skipAwait it does not, and rolls the next quorum, or a client, while members are down.",
+    "the annotation skipAwait it does not, and with waitFor it waits for a condition that may be true at once. Then it "
+    "rolls the next quorum, or a client, while members are down.",
     sources=(RuleSource("004", "5.5.10", 15), RuleSource("project", "Updates", 8)),
-    remediation="Remove the annotation pulumi.com/skipAwait. If the rollout takes longer than Pulumi waits, set "
-    "pulumi.com/timeoutSeconds.",
+    remediation="Remove the annotations pulumi.com/skipAwait and pulumi.com/waitFor. If the rollout takes longer than "
+    "Pulumi waits, set pulumi.com/timeoutSeconds.",
     subjects=lambda facts: facts.workloads,
     applies=lambda facts, workload: _is_deployed(facts) and is_member(facts, workload),
     not_applicable_reason="no workload is a member of a quorum, or the stack only writes files",
@@ -159,6 +160,39 @@ def members_rollout_is_awaited(_facts: Facts, workload: Workload) -> Iterator[Ru
     annotations = workload.resource.props.at("metadata", "annotations").texts()
     if annotations.get(SKIP_AWAIT, "").lower() == "true":
         yield RuleProblem(f"annotation {SKIP_AWAIT} is true", "none")
+    if WAIT_FOR in annotations:
+        yield RuleProblem(f"annotation {WAIT_FOR} replaces the wait until all its pods are ready", "none")
+
+
+def _rolls_together(facts: Facts, group: MemberGroup) -> bool:
+    return _is_deployed(facts) and group.several and is_quorum(facts, group)
+
+
+@rule(
+    id="quorum-workloads-roll-in-turn",
+    title="Workloads whose pods form one quorum are rolled one after the other",
+    severity=Severity.HIGH,
+    rationale="Pulumi updates resources at the same time unless one depends on the other. A change of all workloads of "
+    "a quorum, such as a new image, then stops a member of each at once. Disruption budgets do not limit rollouts.",
+    sources=(RuleSource("004", "5.5.10", 15), RuleSource("project", "Updates", 9)),
+    remediation="Let each workload of the quorum depend on the one before it (depends_on), or use one StatefulSet.",
+    subjects=pod_groups,
+    applies=_rolls_together,
+    not_applicable_reason="no quorum has members of several workloads, or the stack only writes files",
+    since="0.7.0",
+)
+def quorum_workloads_roll_in_turn(facts: Facts, group: MemberGroup) -> Iterator[RuleProblem]:
+    """Requires an order between every two workloads of the group."""
+    found = {
+        each.title
+        for index, one in enumerate(group.workloads)
+        for other in group.workloads[:index]
+        if not facts.order.is_before(one.resource, other.resource)
+        and not facts.order.is_before(other.resource, one.resource)
+        for each in (one, other)
+    }
+    if found:
+        yield RuleProblem(f"{join_names(found)} are rolled at the same time", "depends_on between them, in a chain")
 
 
 def _is_deployed(facts: Facts) -> bool:

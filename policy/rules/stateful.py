@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from policy.facts.kubernetes.workload import Workload
+from policy.facts.quorums.data_directories import data_directories, kept_directories
 from policy.facts.quorums.quorums import cluster_of, is_member
 from policy.facts.stack import Facts
 from policy.findings import Severity
+from policy.properties import Properties
 from policy.rule import IN_ANY_PROFILE, RuleProblem, RuleSource, rule
 from policy.wording import join_names
 
@@ -49,6 +51,7 @@ def stateful_keeps_data(facts: Facts, workload: Workload) -> Iterator[RuleProble
         yield RuleProblem("no volume outlives the pod", "a volumeClaimTemplate, a claim or, of a DaemonSet, a hostPath")
     elif not (workload.claim_templates or workload.claim_names) and _can_move(facts, workload):
         yield RuleProblem("its data is in a hostPath, and its pods can change nodes", "a volumeClaimTemplate")
+    yield from _elsewhere(facts, workload)
     if workload.claim_names and (workload.replicas is None or workload.replicas > 1):
         yield RuleProblem(
             f"all its pods mount the same claim {join_names(workload.claim_names)}", "a volumeClaimTemplate"
@@ -60,6 +63,17 @@ def stateful_keeps_data(facts: Facts, workload: Workload) -> Iterator[RuleProble
     for mate in cluster_of(facts, workload).workloads:
         if mate is not workload and (shared := mate.claim_names & workload.claim_names):
             yield RuleProblem(f"shares claim {join_names(shared)} with {mate.title}", "a claim for each member")
+
+
+def _elsewhere(facts: Facts, workload: Workload) -> Iterator[RuleProblem]:
+    """Reports directories of data that are not in a volume that outlives the pod, if such a volume is mounted."""
+    kept = kept_directories(workload)
+    for each in dict.fromkeys(data_directories(facts, workload)) if kept else ():
+        if not any(f"{each.path.rstrip('/')}/".startswith(f"{path.rstrip('/')}/") for path in kept):
+            yield RuleProblem(
+                f"{each.setting} is {each.path}, which is lost with the pod: its volumes are at {join_names(kept)}",
+                "a directory in a volume that outlives the pod",
+            )
 
 
 def _finds_others(facts: Facts, workload: Workload) -> bool:
@@ -92,6 +106,7 @@ def members_find_each_other(facts: Facts, workload: Workload) -> Iterator[RulePr
     if workload.kind != "StatefulSet":
         yield RuleProblem(f"pods of a {workload.kind} have no stable names", "a StatefulSet")
         return
+    yield from _resolves(workload.pod)
     name = workload.spec.at("serviceName").text()
     headless = [each for each in facts.services if each.headless and each.selects(workload)]
     if not any(each.name == name for each in headless):
@@ -104,3 +119,16 @@ def members_find_each_other(facts: Facts, workload: Workload) -> Iterator[RulePr
                 "none is",
                 "publishNotReadyAddresses: true in its spec",
             )
+
+
+def _resolves(pod: Properties) -> Iterator[RuleProblem]:
+    """Reports pods that ask the node's DNS servers, which do not know the names of the cluster."""
+    if pod.at("dnsConfig", "nameservers").given() or pod.at("hostAliases").given():
+        return
+    policy, host = pod.at("dnsPolicy").text("ClusterFirst"), pod.at("hostNetwork").flag()
+    if policy == "Default" or (host and policy != "ClusterFirstWithHostNet"):
+        with_host = " with hostNetwork" if host else ""
+        yield RuleProblem(
+            f"dnsPolicy {policy}{with_host} resolves no names of the cluster",
+            "ClusterFirstWithHostNet" if host else "ClusterFirst",
+        )

@@ -21,7 +21,7 @@ from policy.rules.libvirt_domains import DOMAIN
 from policy.shell.member_traces import in_data
 from policy.wording import join_names
 
-_UNSAFE = re.compile(r"""\bcache\s*=\s*["']unsafe["']|<xsl:attribute name=["']cache["']>\s*unsafe""")
+_UNSAFE = re.compile(r"""<transient\b|\bcache\s*=\s*["']unsafe["']|<xsl:attribute name=["']cache["']>\s*unsafe""")
 _NO_BARRIER = re.compile(r"(?:^|,)(nobarrier|barrier=(?:0|off|none))(?:,|$)")
 _DOMAINS = re.compile(r"/etc/libvirt/.+\.xml")
 _CACHE = re.compile(r"/sys/(block|class/block)/[^/]+/queue/write_cache")
@@ -59,7 +59,9 @@ def virtual_disks_flush(_facts: Facts, machine: MachineFacts | LibvirtDomain) ->
     else:
         texts = [*machine.definition.values(), *(machine.files[path] for path in _definitions(machine))]
     if any(map(_UNSAFE.search, texts)):
-        yield RuleProblem("a disk has cache='unsafe', so that the host ignores flushes", "any other cache mode")
+        yield RuleProblem(
+            "a disk has cache='unsafe', so that the host ignores flushes, or is transient", "any other cache mode"
+        )
 
 
 def _about_mounts(machine: MachineFacts) -> bool:

@@ -178,13 +178,18 @@ def _etcdctl(words: Sequence[str]) -> str:
         key = [*given.operands[1:], ""][0]
         several = given.has("--prefix", "--from-key", "--recursive", "-r") or len(given.operands) > 2
         return DELETES if several or not is_known(key) or key.startswith("/registry") else ""
-    return ""
+    return STOPS if given.verb == "defrag" else ""  # a member answers nothing until it is defragmented
 
 
 def _etcd(words: Sequence[str]) -> str:
     return (
         SPLITS if any(word.startswith("--force-new-cluster") and not word.endswith("=false") for word in words) else ""
     )
+
+
+_COPIES = ("size", "min_size", "osd_pool_default_size", "osd_pool_default_min_size")
+_ONE_COPY = {*((each, "1") for each in _COPIES), ("osd_crush_chooseleaf_type", "0")}
+"""Settings with which one disk has all copies of an acknowledged write."""
 
 
 def _ceph(words: Sequence[str]) -> str:
@@ -196,10 +201,23 @@ def _ceph(words: Sequence[str]) -> str:
         return STOPS
     if area in ("mon", "osd", "mds", "mgr") and verb in ("rm", "remove", "purge", "destroy", "out", "down", "fail"):
         return LEAVES
+    if given.operands[:3] == ("osd", "pool", "set") and given.operands[4:6] in _ONE_COPY:
+        return CHANGES
+    if (area, verb) == ("config", "set") and given.operands[3:5] in _ONE_COPY:
+        return CHANGES
     deletes = (area, verb) in (("osd", "pool"), ("fs", "rm"), ("fs", "volume")) and {"delete", "rm"} & set(
         given.operands
     )
     return DELETES if deletes else ""
+
+
+_OBJECTS = re.compile(r"/apis?/\S*/(persistentvolumes|persistentvolumeclaims|pods|statefulsets|namespaces)\b")
+
+
+def _http(words: Sequence[str]) -> str:
+    """Reader for curl and wget, of requests to the API server that delete members' objects."""
+    deletes = any(re.fullmatch(r"(-X|--request=?|--method=?)?DELETE", word) for word in words)
+    return DELETES_WORKLOAD if deletes and any(map(_OBJECTS.search, words)) else ""
 
 
 def _rados(words: Sequence[str]) -> str:
@@ -211,7 +229,7 @@ def _rabbit(words: Sequence[str]) -> str:
     if verb in ("stop", "stop_app", "shutdown", "drain"):
         return STOPS
     if verb in ("reset", "force_reset", "forget_cluster_node", "delete_member", "shrink"):
-        return LEAVES if verb not in ("reset", "force_reset") else STOPS
+        return LEAVES if verb not in ("reset", "force_reset") else DELETES
     if verb == "force_boot":
         return SPLITS
     if verb == "eval" and "cluster_partition_handling" in " ".join(words):
@@ -257,4 +275,5 @@ READERS: Mapping[str, Callable[[Sequence[str]], str]] = {
     **dict.fromkeys(("mysqladmin", "mariadb-admin"), _mysqladmin),
     **dict.fromkeys(("mysqld", "mysqld_safe", "mariadbd"), _mysqld),
     "galera_new_cluster": _new_cluster,
+    **dict.fromkeys(("curl", "wget"), _http),
 }

@@ -5,6 +5,7 @@ Each reader gets a program's arguments and returns the effect in words, or "" if
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 
 from policy.shell.arguments import arguments
@@ -16,7 +17,10 @@ HALTS = "restarts or stops the machine"
 UPGRADES = "upgrades the machine's software"
 REMOVES_SOFTWARE = "removes a member's software"
 LEAVES = "takes a member away"
+DRIFTS = "lets the clock drift from those of the other members"
 
+_CLOCKS = re.compile(r"(chronyd?|ntpd?|ntpsec|systemd-timesyncd|openntpd)(\.service)?")
+"""Units that synchronise the clock. A restart of one is harmless."""
 _UNIT_VERBS = frozenset(
     {
         *("stop", "restart", "kill", "disable", "mask", "try-restart", "reload-or-restart", "try-reload-or-restart"),
@@ -35,7 +39,15 @@ def _systemctl(words: Sequence[str]) -> str:
         return HALTS
     if given.verb == "isolate" or (given.verb in _UNIT_VERBS and any(is_unit(unit) for unit in given.operands[1:])):
         return STOPS
+    if given.verb in ("stop", "disable", "mask") and any(_CLOCKS.fullmatch(unit) for unit in given.operands[1:]):
+        return DRIFTS
     return ""
+
+
+def _timedatectl(words: Sequence[str]) -> str:
+    given = arguments(words)
+    off = given.operands[:1] == ("set-ntp",) and given.operands[1:2] in (("false",), ("0",), ("no",))
+    return DRIFTS if off or given.verb == "set-time" else ""
 
 
 def _service(words: Sequence[str]) -> str:
@@ -155,6 +167,7 @@ def _uninstalls(_words: Sequence[str]) -> str:
 
 READERS: Mapping[str, Callable[[Sequence[str]], str]] = {
     "systemctl": _systemctl,
+    "timedatectl": _timedatectl,
     **dict.fromkeys(("service", "rc-service", "invoke-rc.d"), _service),
     **dict.fromkeys(("docker", "podman", "nerdctl", "crictl", "ctr", "docker-compose"), _containers),
     "kill": _kill,

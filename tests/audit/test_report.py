@@ -66,6 +66,8 @@ Reports = Callable[[list[Event]], Report]
 
 NOT_APPLICABLE = {
     "network-policy-admits-tunnels",
+    "namespace-level-admits-members",
+    "quorum-workloads-roll-in-turn",
     "ceph-acknowledges-two-copies",
     "alone-on-own-nodes",
     "api-requests-in-flight",
@@ -88,6 +90,7 @@ NOT_APPLICABLE = {
     "liveness-asks-the-member",
     "liveness-is-patient",
     "majority-survives-change",
+    "masters-fit-cluster",
     "members-rollout-is-awaited",
     "members-volumes-keep-data",
     "monitoring-node-size",

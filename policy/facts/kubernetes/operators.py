@@ -77,21 +77,21 @@ def operated(resources: Iterable[Resource]) -> Iterator[Operated]:
     A CephCluster with external.enable connects to a Ceph whose monitors are elsewhere: its operator creates no member.
     """
     for resource in resources:
-        if (read := OPERATORS.get(_group_and_kind(resource.type))) and not _is_external(resource):
+        if (read := OPERATORS.get(group_and_kind(resource.type))) and not _is_external(resource):
             yield _operated(resource, read)
 
 
 def _is_external(resource: Resource) -> bool:
-    given = resource.plain() if _group_and_kind(resource.type) == CEPH else None
+    given = resource.plain() if group_and_kind(resource.type) == CEPH else None
     return at(given, "spec", "external", "enable") is True
 
 
 def is_operated(type_: str) -> bool:
     """Whether `type_` is the type token of a custom resource that this module reads."""
-    return _group_and_kind(type_) in OPERATORS
+    return group_and_kind(type_) in OPERATORS
 
 
-def _group_and_kind(type_: str) -> str:
+def group_and_kind(type_: str) -> str:
     """Returns API group and kind of a type token, "" if it has no API group.
 
     For example `rabbitmq.com/RabbitmqCluster` for kubernetes:rabbitmq.com/v1beta1:RabbitmqCluster.
@@ -196,7 +196,8 @@ def _percona(name: str, spec: object) -> _Members:
     if affinity is None and topology != _PERCONA_TOGETHER:
         affinity = apart(topology, labels)
     image = at(pxc, "image") or "percona-xtradb-cluster"
-    pod = pod_of("pxc", image, pxc, ("tolerations", "nodeSelector", "topologySpreadConstraints"))
+    fields = ("tolerations", "nodeSelector", "topologySpreadConstraints", "priorityClassName")
+    pod = pod_of("pxc", image, pxc, fields)
     return _Members(
         program="percona-xtradb-cluster",
         replicas=first(at(pxc, "size"), 0),
@@ -219,7 +220,8 @@ def _mariadb(name: str, spec: object) -> _Members:
     if asked is True and at(affinity, "podAntiAffinity") is None:
         affinity = {**apart(HOSTNAME, labels), **part(affinity, "nodeAffinity")}
     image = at(spec, "image") or "mariadb"
-    pod = pod_of("mariadb", image, spec, ("tolerations", "nodeSelector", "topologySpreadConstraints"))
+    fields = ("tolerations", "nodeSelector", "topologySpreadConstraints", "priorityClassName")
+    pod = pod_of("mariadb", image, spec, fields)
     galera, replication = (at(spec, kind, "enabled") for kind in ("galera", "replication"))
     written = first(at(spec, "myCnf"), "")
     limit: object = {"minAvailable": MARIADB_AVAILABLE.value} if galera is True or replication is True else None
@@ -254,6 +256,8 @@ def _ceph(_name: str, spec: object) -> _Members:
     image = at(spec, "cephVersion", "image") or "ceph"
     sized = over(placement, part(at(spec, "resources"), "mon") and {"resources": at(spec, "resources", "mon")})
     pod = pod_of("mon", image, sized, ("tolerations", "topologySpreadConstraints"))
+    classes = at(spec, "priorityClassNames")
+    priority = first(at(classes, "mon"), at(classes, "all"))
     count = at(spec, "mon", "count") or int(MONITORS.value)
     five = isinstance(count, float | int) and count >= 5
     evictable = MONITORS_UNAVAILABLE_FROM_FIVE if five else MONITORS_UNAVAILABLE
@@ -267,9 +271,26 @@ def _ceph(_name: str, spec: object) -> _Members:
         program="ceph-mon",
         replicas=count,
         labels=labels,
-        pod=UNKNOWN if placement is UNKNOWN else over(pod, {"affinity": affinity}),
+        pod=UNKNOWN if placement is UNKNOWN else over(pod, {"affinity": affinity, "priorityClassName": priority}),
         budget=limit,
+        files=_ceph_files(at(spec, "cephConfig")),
     )
+
+
+def _ceph_files(written: object) -> Tree:
+    """Returns the options that Rook gives to Ceph, by section, as a ceph.conf."""
+    if not isinstance(written, dict):
+        return {} if written is None else {"ceph.conf": written}
+    lines: list[str] = []
+    for section, options in cast("Tree", written).items():
+        if not isinstance(options, dict):
+            return {"ceph.conf": options}
+        lines.append(f"[{section}]")
+        for name, value in cast("Tree", options).items():
+            if value is UNKNOWN:
+                return {"ceph.conf": UNKNOWN}
+            lines.append(f"{name} = {value:g}" if isinstance(value, float) else f"{name} = {value}")
+    return {"ceph.conf": "\n".join(lines)}
 
 
 def _etcd(name: str, spec: object) -> _Members:
@@ -301,7 +322,7 @@ def _postgres(name: str, spec: object) -> _Members:
         terms = with_item(terms, term(topology, labels))
     affinity = {**part(own, "nodeAffinity"), "podAntiAffinity": {REQUIRED: terms}}
     image = at(spec, "imageName") or "postgresql"
-    pod = pod_of("postgres", image, spec, ("topologySpreadConstraints",))
+    pod = pod_of("postgres", image, spec, ("topologySpreadConstraints", "priorityClassName"))
     placed = {"affinity": affinity, **part(own, "tolerations"), **part(own, "nodeSelector")}
     return _Members(
         program="postgres",
@@ -312,6 +333,53 @@ def _postgres(name: str, spec: object) -> _Members:
     )
 
 
+def _monitoring(program: str, container: str, repository: str) -> Callable[[str, object], _Members]:
+    """Makes a reader for a custom resource of Prometheus Operator. Its pods do not vote, and have no budget."""
+
+    def read(name: str, spec: object) -> _Members:
+        version = at(spec, "version")
+        default = (
+            f"{repository}:{version}" if isinstance(version, str) else UNKNOWN if version is UNKNOWN else repository
+        )
+        fields = (
+            "affinity",
+            "tolerations",
+            "nodeSelector",
+            "topologySpreadConstraints",
+            "priorityClassName",
+            "hostNetwork",
+        )
+        pod = pod_of(container, first(at(spec, "image"), default), spec, fields)
+        return _Members(
+            program=program,
+            replicas=first(at(spec, "replicas"), 1),
+            labels={NAME: program, "app.kubernetes.io/instance": name},
+            pod=pod,
+            claims=at(spec, "storage", "volumeClaimTemplate") is not None,
+        )
+
+    return read
+
+
+def _grafana(name: str, spec: object) -> _Members:
+    """Grafana Operator: makes a Deployment without requests; spec.deployment overrides it."""
+    deployment = at(spec, "deployment", "spec")
+    version = at(spec, "version")
+    image = (
+        version if isinstance(version, str) and "/" in version else f"docker.io/grafana/grafana:{version or 'latest'}"
+    )
+    pod = pod_of("grafana", UNKNOWN if version is UNKNOWN else image, None, ())
+    return _Members(
+        program="grafana",
+        replicas=first(at(deployment, "replicas"), 1),
+        labels={NAME: "grafana", "app": name},
+        pod=over(pod, at(deployment, "template", "spec")),
+        claims=False,
+    )
+
+
+_PROMETHEUS = "quay.io/prometheus/prometheus"
+
 OPERATORS: Mapping[str, Callable[[str, object], _Members]] = {
     "rabbitmq.com/RabbitmqCluster": _rabbitmq,
     "pxc.percona.com/PerconaXtraDBCluster": _percona,
@@ -319,5 +387,12 @@ OPERATORS: Mapping[str, Callable[[str, object], _Members]] = {
     CEPH: _ceph,
     "operator.etcd.io/EtcdCluster": _etcd,
     "postgresql.cnpg.io/Cluster": _postgres,
+    "monitoring.coreos.com/Prometheus": _monitoring("prometheus", "prometheus", _PROMETHEUS),
+    "monitoring.coreos.com/PrometheusAgent": _monitoring("prometheus", "prometheus", _PROMETHEUS),
+    "monitoring.coreos.com/Alertmanager": _monitoring(
+        "alertmanager", "alertmanager", "quay.io/prometheus/alertmanager"
+    ),
+    "monitoring.coreos.com/ThanosRuler": _monitoring("thanos", "thanos-ruler", "quay.io/thanos/thanos"),
+    "grafana.integreatly.org/Grafana": _grafana,
 }
 """The function that reads each custom resource, by API group and kind of the resource, for all API versions."""

@@ -56,14 +56,12 @@ class PodCommands:
         return tuple(pair for pair in found if pair[1].does != STOPS or not self.workload.is_long_running)
 
     def _commands(self) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """Yields the commands that run to completion, each with its container's name.
-
-        Without preStop hooks, which may stop their own pod's programs.
-        """
+        """Yields the commands that run to completion, each with its container's name."""
         pod = self.workload.pod
         yield from ((_name(each), command_line(each)) for each in pod.at("initContainers").items())
         for each in pod.at("containers").items():
-            yield _name(each), each.at("lifecycle", "postStart", "exec", "command").words()
+            for hook in ("postStart", "preStop"):
+                yield _name(each), each.at("lifecycle", hook, "exec", "command").words()
             if not self.workload.is_long_running:
                 yield _name(each), command_line(each)
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from policy.shell.syntax import UNKNOWN
 
 _SETTING = r"^[ \t\"'-]*(?:export\s+)?(?:ETCD_{env}[ \t]*=|(?:.*?--)?{flag}(?:=|[ \t]+|:[ \t]*))[\"']?([^\s\"'\\]+)"
+_FLAGGED = r"--{flag}(?:=|[ \t]+)[\"']?([^\s\"'\\]+)"
 _RUNS = re.compile(r"^\s*ExecStart=.*(^|/|\s|=)etcd(\s|$)|image:\s*[\"']?\S*/?etcd[:@\"'\s]", re.M)
 _UNIT = re.compile(r".*/(systemd/system|systemd/system/etcd\.service\.d)/[^/]+\.(service|conf)|.*/manifests/[^/]+")
 
@@ -50,7 +51,8 @@ def runs_etcd(files: Mapping[str, str]) -> bool:
 
 
 def _setting(text: str, env: str, flag: str) -> str:
-    found = re.search(_SETTING.format(env=env, flag=flag), text, re.M)
+    flagged = re.search(_FLAGGED.format(flag=flag), text, re.M)  # in a manifest, `name:` is the pod's
+    found = flagged or re.search(_SETTING.format(env=env, flag=flag), text, re.M)
     return found[1] if found else ""
 
 

@@ -18,6 +18,8 @@ from policy.facts.machines.placed_files import OF_NODES, is_read
 from policy.facts.machines.registration import joins_as_master, registrations
 from policy.properties import Malformed
 from policy.resource import Resource
+from policy.shell.edits import MOUNTS
+from policy.shell.member_traces import DATA
 from policy.shell.syntax import UNKNOWN, is_known
 
 
@@ -32,10 +34,18 @@ def placed_machines(
     described = {node.name: node for node in nodes}
     for host, placed in _by_host(hosts):
         files = [each for each in placed if is_read(each.path) and each.text != UNKNOWN]
-        if host not in known and any(OF_NODES.fullmatch(each.path) for each in files):
+        if host not in known and any(map(_of_member, files)):
             machine = _machine(host, files, described)
             if machine.node not in known:
                 yield machine
+
+
+def _of_member(file: PlacedFile) -> bool:
+    """Whether a file is one of a node or of etcd, or mounts a directory with members' data."""
+    if OF_NODES.fullmatch(file.path):
+        return True
+    mounts = file.path in ("/etc/fstab", MOUNTS) or file.path.endswith(".mount")
+    return mounts and any(path in file.text for path in DATA)
 
 
 def _by_host(hosts: Hosts) -> Iterator[tuple[str, list[PlacedFile]]]:

@@ -20,7 +20,7 @@ from policy.facts.machines.machine import MachineFacts
 from policy.facts.product_defaults import Default
 from policy.facts.quorums.quorums import MemberGroup
 from policy.facts.stack import Facts
-from policy.properties import Malformed, NotKnown
+from policy.properties import Malformed, NotKnown, Properties
 
 _COMMENT = re.compile(r"^\s*#.*$", re.MULTILINE)
 _VARIABLE = re.compile(r"""\bETCD_([A-Z0-9_]+)=["']?([^"'\n]*?)(?=\s+["']?ETCD_|["'\n]|$)""")
@@ -88,6 +88,25 @@ def etcd_settings(facts: Facts, group: MemberGroup) -> tuple[EtcdSettings, ...]:
     names = {member.node for member in group.etcd.members}
     machines = (each for each in facts.machines if each.single and each.node in names)
     return tuple(_of_machine(each) for each in machines if each.files)
+
+
+def kubeadm_settings(machine: MachineFacts) -> tuple[EtcdSettings, ...]:
+    """Returns the settings of the member that kubeadm creates on a machine; () if it creates none."""
+    found: dict[str, Mapping[str, str]] = {}
+    for document in machine.of_kind("ClusterConfiguration"):
+        local = Properties(document, machine.resource.name).at("etcd", "local")
+        if not local.given():
+            continue
+        given = local.at("extraArgs")
+        pairs = (
+            {each.at("name").text(): each.at("value").text() for each in given.items()}
+            if given.is_list()
+            else dict(given.texts())
+        )
+        own = {"data-dir": local.at("dataDir").text()} if local.at("dataDir").given() else dict[str, str]()
+        found["kubeadm's etcd.local"] = own | pairs
+    own = next(iter(found.values()), None)
+    return () if own is None else (EtcdSettings(machine.node or machine.title, own, found),)
 
 
 def _of_machine(machine: MachineFacts) -> EtcdSettings:

@@ -23,6 +23,8 @@ TRUE = ("1", "on", "yes", "true")
 _PREFIXES = ("wsrep", "innodb")
 _ADDRESS_VARIABLES = ("MARIADB_GALERA_CLUSTER_ADDRESS", "WSREP_CLUSTER_ADDRESS", "CLUSTER_JOIN")
 """Environment variables that set wsrep_cluster_address: in Bitnami's, the official and Percona's image."""
+_BOOTSTRAPPING = ("MARIADB_GALERA_CLUSTER_BOOTSTRAP", "MARIADB_GALERA_FORCE_SAFETOBOOTSTRAP")
+"""Environment variables of Bitnami's image with which a member starts a new cluster."""
 _ARGUMENT = re.compile(r"--((?:wsrep|innodb)[-_][\w-]+)(?:=(.*))?", re.DOTALL)
 _IN_SCRIPT = re.compile(r"""--((?:wsrep|innodb)[-_][\w-]+)=("[^"]*"|'[^']*'|\S+)""")
 _COMMENT = re.compile(r"\s#.*$", re.MULTILINE)
@@ -91,7 +93,8 @@ def _of_environment(variables: Mapping[str, Properties]) -> dict[str, str]:
     If a variable gives the cluster address, the image also sets wsrep_on.
     """
     found = [variables[name].text() for name in _ADDRESS_VARIABLES if name in variables]
-    return {ADDRESS: found[0], ON: "ON"} if found else {}
+    new = [name for name in _BOOTSTRAPPING if name in variables and is_true(variables[name].text())]
+    return ({NEW_CLUSTER: new[0]} if new else {}) | ({ADDRESS: found[0], ON: "ON"} if found else {})
 
 
 def _of_arguments(words: tuple[str, ...]) -> Iterator[tuple[str, str]]:

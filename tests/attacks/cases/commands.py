@@ -50,10 +50,14 @@ TEXTS = {
     "galera by variable": "mysql -e \"SET GLOBAL wsrep_provider_options='pc.bootstrap=YES'\"",
     "galera safe_to_bootstrap": "sed -i 's/safe_to_bootstrap: 0/safe_to_bootstrap: 1/' /var/lib/mysql/grastate.dat",
     "ceph monitor": "ceph mon remove b",
+    "one copy in Ceph": "ceph osd pool set vms size 1 --yes-i-really-mean-it",
+    "no synchronised clock": "systemctl disable --now chrony && timedatectl set-ntp false",
+    "all members defragment": "etcdctl defrag --cluster",
     "ceph pool": "ceph osd pool delete vms vms --yes-i-really-really-mean-it",
     "etcd restore": "etcdctl snapshot restore /backup.db --data-dir /var/lib/etcd --force-new-cluster",
 }
 LOCALS = {
+    "claims over HTTP": "curl -k -X DELETE $A/api/v1/namespaces/openstack/persistentvolumeclaims?labelSelector=a",
     "all keys of etcd": 'etcdctl del "" --prefix',
     "claims": "kubectl -n openstack delete pvc -l app=rabbitmq",
     "scaled to zero": "kubectl -n openstack scale sts/mariadb --replicas=0",

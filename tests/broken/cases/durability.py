@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from tests.broken.broken import Broken, Props, pod
 from tests.policy.tables.commands import ssh
+from tests.policy.world import Given
 
 GALERA, RABBITMQ = "cloud-openstack-mariadb-mysqld", "cloud-openstack-rabbitmq"
 
@@ -48,7 +49,31 @@ def _without_barriers(props: Props) -> None:
 UNSAFE = "ETCD_UNSAFE_NO_FSYNC=true"
 ETCD = "cloud-masters-etcd"
 
+POOL = "kubernetes:ceph.rook.io/v1:CephBlockPool"
+
 CASES = [
+    Broken(
+        "a pool of Ceph with one copy",
+        (),
+        {"ceph-acknowledges-two-copies": {"vms"}},
+        adds=(Given(POOL, "vms", {"metadata": {"name": "vms"}, "spec": {"replicated": {"size": 1}}}),),
+    ),
+    Broken(
+        "a pool of Ceph whose copies are on the disks of one server",
+        (),
+        {"ceph-copies-on-servers": {"vms"}},
+        adds=(
+            Given(
+                POOL, "vms", {"metadata": {"name": "vms"}, "spec": {"failureDomain": "osd", "replicated": {"size": 3}}}
+            ),
+        ),
+    ),
+    Broken(
+        "a sound pool of Ceph",
+        (),
+        {},
+        adds=(Given(POOL, "vms", {"metadata": {"name": "vms"}, "spec": {"replicated": {"size": 3}}}),),
+    ),
     Broken(
         "unsafe writes of etcd by a command on a master",
         (),

@@ -31,7 +31,7 @@ DISRUPT = {
         "docker rm -f openstack_mysql_1",
         "podman container stop rabbitmq",
         "rabbitmqctl -n rabbit@ctl01 stop_app",
-        "rabbitmqctl force_reset",
+        "etcdctl defrag --cluster",
         "pkill -9 etcd",
         "kill -9 $(pidof mysqld)",
         "kill $(cat /run/etcd.pid)",

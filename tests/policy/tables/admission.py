@@ -33,6 +33,12 @@ def quota_of(namespace: str = "openstack", scopes: object = None, **hard: object
     return Given("kubernetes:core/v1:ResourceQuota", "quota", {"metadata": {"namespace": namespace}, "spec": spec})
 
 
+def scoped(operator: str, *values: str, **hard: object) -> Given:
+    """A quota for pods by their priority class."""
+    expression: Props = {"scopeName": "PriorityClass", "operator": operator, "values": list(values)}
+    return quota_of("openstack", None, **hard).but(spec__scopeSelector={"matchExpressions": [expression]})
+
+
 def webhook(resources: str = "pods", operations: str = "CREATE", **fields: object) -> Given:
     """A webhook for these resources and operations, which fails closed by default."""
     hook: Props = {
@@ -55,7 +61,44 @@ def patched(kind: str, name: object, namespace: str = "openstack") -> Given:
 
 MEMBER = requesting(quorum(), "2", "4Gi")
 
+CHANGES = (
+    case(
+        patch,
+        "a taint of a node, which is named",
+        machines("rabbitmq"),
+        quorum(),
+        patched("Node", "rabbitmq-1").but(
+            spec={"taints": [{"key": "a", "value": "b", "effect": "NoExecute"}], "unschedulable": True}
+        ),
+        fails="patch",
+        message="changes taint a=b:NoExecute, unschedulable of node rabbitmq-1, which can have a quorum member",
+    ),
+    case(
+        patch,
+        "fields of a member's pod, which are named",
+        quorum(),
+        patched("StatefulSet", "rabbitmq").but(
+            spec={"replicas": 2, "template": {"spec": {"affinity": {}, "terminationGracePeriodSeconds": 0}}}
+        ),
+        fails="patch",
+        message="changes replicas, template.spec.affinity, template.spec.terminationGracePeriodSeconds of StatefulSet",
+    ),
+    case(
+        quota,
+        "a quota for the members' class",
+        MEMBER.but(**{CLASS: "quorum"}),
+        scoped("In", "quorum", pods=2),
+        fails="quota",
+        message="pods is 2; expected at least 3 for the pods of the stack",
+    ),
+    case(quota, "a quota for another class", MEMBER, scoped("In", "batch", pods=0), passes="quota"),
+    case(quota, "a quota for pods without a class", MEMBER, scoped("DoesNotExist", pods=2), fails="quota"),
+    case(quota, "a quota for pods with requests", MEMBER, quota_of(scopes=["NotBestEffort"], pods=2), fails="quota"),
+    case(quota, "a quota for pods without requests", MEMBER, quota_of(scopes=["BestEffort"], pods=0), passes="quota"),
+)
+
 CASES = (
+    *CHANGES,
     case(
         priority,
         "members have the highest class",
@@ -147,7 +190,7 @@ CASES = (
         quorum(),
         patched("StatefulSet", "rabbitmq"),
         fails="patch",
-        message="changes StatefulSet rabbitmq after it was evaluated; expected the change in its own resource",
+        message="changes something of StatefulSet rabbitmq after it was evaluated; expected the change",
     ),
     case(
         patch,

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 from policy.rules.commands import command_asks_quorum, commands_one_machine_at_a_time, upgrade_after_backup
 from tests.policy.cases import case
-from tests.policy.world import UNKNOWN, Given, machine, machine_pool, masters, stack
+from tests.policy.world import UNKNOWN, Given, machine, machine_pool, masters, quorum, stack
 
 asks, one, backup = command_asks_quorum, commands_one_machine_at_a_time, upgrade_after_backup
 
@@ -57,7 +57,30 @@ ASKED = "etcdctl endpoint health --cluster && systemctl restart etcd"
 APPLY = "sh quorate/machines/m1/apply"
 LEAVE = "sh quorate/machines/m1/leave"
 
+
+def stopping(*command: str) -> Given:
+    """A quorum whose containers run this command before they stop."""
+    hook = {"preStop": {"exec": {"command": list(command)}}}
+    container = {"name": "main", "image": "etcd:3.6", "lifecycle": hook}
+    return quorum("etcd", "etcd").but(spec__template__spec__containers=[container])
+
+
 CASES = (
+    case(
+        asks,
+        "each stop removes the member",
+        stopping("sh", "-c", "etcdctl member remove $(cat /id)"),
+        fails="etcd",
+        message="container main takes a member away (etcdctl member) without a quorum check",
+    ),
+    case(
+        asks,
+        "each stop deletes the member's data",
+        stopping("sh", "-c", "rabbitmqctl stop_app && rabbitmqctl reset"),
+        fails="etcd",
+        message="container main deletes a member's data (rabbitmqctl reset)",
+    ),
+    case(asks, "each stop stops the member's own program", stopping("rabbitmqctl", "stop_app")),
     case(asks, "it asks", ssh("m1", ASKED), passes="m1"),
     case(
         asks,

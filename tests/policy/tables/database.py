@@ -107,7 +107,18 @@ CASES = (
         reading(running("--wsrep-new-cluster"), "db"),
         configured(f"{GOOD}{MEMBERS}\n"),
         fails="mysqld",
-        message="--wsrep-new-cluster",
+        message="argument --wsrep-new-cluster starts a new cluster",
+    ),
+    case(
+        keeps,
+        "every start bootstraps, by a variable",
+        reading(
+            running(MARIADB_GALERA_CLUSTER_BOOTSTRAP="yes"),
+            "db",
+        ),
+        configured(f"{GOOD}{MEMBERS}\n"),
+        fails="mysqld",
+        message="MARIADB_GALERA_CLUSTER_BOOTSTRAP starts a new cluster",
     ),
     case(
         keeps,

@@ -137,8 +137,30 @@ COMMANDS = (
     case(keeps, "an edit that is not computed", changed("sed -i 'y/af/fa/' /etc/etcd/etcd.env"), undecided="etcd"),
 )
 
+KUBEADM = "kind: ClusterConfiguration\netcd:\n  local:\n    dataDir: {}\n    extraArgs: {}\n"
+
+
+def by_kubeadm(directory: str, arguments: str) -> Given:
+    return member(1, KUBEADM.format(directory, arguments), "/etc/kubernetes/kubeadm.yaml")
+
+
 CASES = (
     *COMMANDS,
+    case(keeps, "kubeadm's etcd", by_kubeadm("/var/lib/etcd", "[]"), passes="master-1"),
+    case(
+        keeps,
+        "kubeadm's etcd in memory",
+        by_kubeadm("/tmp/etcd", "[]"),  # noqa: S108 - named, not used
+        fails="master-1",
+        message="data-dir=/tmp/etcd in kubeadm's etcd.local, which is empty after a restart",
+    ),
+    case(
+        keeps,
+        "unsafe writes of kubeadm's etcd",
+        by_kubeadm("/var/lib/etcd", "[{name: unsafe-no-fsync, value: 'true'}]"),
+        fails="master-1",
+        message="unsafe-no-fsync=true in kubeadm's etcd.local; expected false",
+    ),
     case(keeps, "defaults", etcd(), [member(each, "ETCD_NAME=x\n") for each in (1, 2, 3)], passes="etcd"),
     case(
         keeps,

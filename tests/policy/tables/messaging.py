@@ -1,4 +1,9 @@
-from policy.rules.messaging import rabbitmq_pauses_minority, rabbitmq_quorum_queues, rabbitmq_syncs_log
+from policy.rules.messaging import (
+    rabbitmq_keeps_members,
+    rabbitmq_pauses_minority,
+    rabbitmq_quorum_queues,
+    rabbitmq_syncs_log,
+)
 from tests.policy.cases import case
 from tests.policy.world import UNKNOWN, Given, config_map, of_cluster, quorum, reading, workload
 
@@ -13,7 +18,22 @@ def configured(text: object, file: str = "rabbitmq.conf") -> Given:
     return config_map("rabbit", {file: text})
 
 
+CLEANUP = "cluster_formation.node_cleanup.only_log_warning = "
+remembers = rabbitmq_keeps_members
+
 CASES = (
+    case(remembers, "by default", RABBIT, configured(GOOD), passes="rabbitmq"),
+    case(remembers, "set explicitly", RABBIT, configured(f"{CLEANUP}true\n"), passes="rabbitmq"),
+    case(
+        remembers,
+        "members that are down are removed",
+        RABBIT,
+        configured(f"{GOOD}{CLEANUP}false\n"),
+        fails="rabbitmq",
+        message="cluster_formation.node_cleanup.only_log_warning is false; expected true",
+    ),
+    case(remembers, "one broker", reading(quorum(replicas=1), "rabbit"), configured(f"{CLEANUP}false\n")),
+    case(remembers, "unknown configuration", RABBIT, configured(UNKNOWN), undecided="rabbitmq"),
     case(syncs, "by default", RABBIT, configured(GOOD), passes="rabbitmq"),
     case(
         syncs,

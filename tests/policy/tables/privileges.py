@@ -16,7 +16,28 @@ def on_host(given: Given, path: str) -> Given:
     return given.but(spec__template__spec__volumes=[{"name": "data", "hostPath": {"path": path}}])
 
 
+def exporting(*, read_only: bool, name: str = "node-exporter") -> Given:
+    """An exporter of the node's metrics with all files of the host."""
+    mount = {"name": "root", "mountPath": "/host", "readOnly": read_only}
+    container = {"name": "main", "image": f"{name}:1", "volumeMounts": [mount]}
+    volume = {"name": "root", "hostPath": {"path": "/"}}
+    return daemons(name).but(
+        spec__template__spec__containers=[container],
+        spec__template__spec__volumes=[volume],
+        spec__template__spec__hostPID=True,
+    )
+
+
 CASES = (
+    case(access, "an exporter that reads the host", exporting(read_only=True), passes="node-exporter"),
+    case(
+        access,
+        "an exporter that can write to the host",
+        exporting(read_only=False),
+        fails="node-exporter",
+        message="uses privileged (the host's directory /)",
+    ),
+    case(access, "another program that reads the host", exporting(read_only=True, name="tool"), fails="tool"),
     case(
         access,
         "an agent of the host",

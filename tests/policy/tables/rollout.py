@@ -1,11 +1,14 @@
+from dataclasses import replace
+
 from policy.rules.rollout import (
     members_rollout_is_awaited,
+    quorum_workloads_roll_in_turn,
     rollout_can_finish,
     rollout_keeps_service,
     rollout_reaches_all,
 )
 from tests.policy.cases import case
-from tests.policy.world import UNKNOWN, Given, cloud, daemons, machine_pool, machines, quorum, workload
+from tests.policy.world import UNKNOWN, Given, cloud, daemons, machine_pool, machines, of_cluster, quorum, workload
 
 rule, keeps, reaches, awaited = (
     rollout_can_finish,
@@ -30,7 +33,40 @@ def rolling(given: Given = KEYSTONE, **limits: object) -> Given:
     return given.but(spec__strategy={"type": "RollingUpdate", "rollingUpdate": limits})
 
 
+ONE, TWO, LAST = (of_cluster(quorum(name, replicas=1)) for name in ("r1", "r2", "r3"))
+CHAIN = (ONE, replace(TWO, after=("r1",)), replace(LAST, after=("r2",)))
+turn = quorum_workloads_roll_in_turn
+
 CASES = (
+    case(turn, "a chain", *CHAIN, passes="r1"),
+    case(
+        turn,
+        "no order",
+        ONE,
+        TWO,
+        LAST,
+        fails="r1",
+        message="StatefulSet r1, StatefulSet r2, StatefulSet r3 are rolled at the same time; expected depends_on",
+    ),
+    case(
+        turn,
+        "two after the first",
+        ONE,
+        replace(TWO, after=("r1",)),
+        replace(LAST, after=("r1",)),
+        fails="r1",
+        message="StatefulSet r2, StatefulSet r3 are rolled at the same time",
+    ),
+    case(turn, "files are written", cloud(isLive=False), ONE, TWO),
+    case(turn, "one workload", quorum()),
+    case(turn, "unknown members", ONE, TWO.but(spec__replicas=UNKNOWN), undecided="r1"),
+    case(
+        awaited,
+        "another condition is awaited",
+        quorum().but(metadata__annotations={"pulumi.com/waitFor": "jsonpath={.metadata.name}"}),
+        fails="rabbitmq",
+        message="annotation pulumi.com/waitFor replaces the wait until all its pods are ready; expected none",
+    ),
     case(rule, "old ones end first", THREE, KEYSTONE, passes="keystone"),
     case(rule, "a node to spare", FOUR, rolling(maxSurge=1, maxUnavailable=0), passes="keystone"),
     case(

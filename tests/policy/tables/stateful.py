@@ -1,6 +1,19 @@
 from policy.rules.stateful import members_find_each_other, stateful_keeps_data
 from tests.policy.cases import case
-from tests.policy.world import UNKNOWN, daemons, machines, names, of_cluster, quorum, service, workload
+from tests.policy.world import (
+    UNKNOWN,
+    Given,
+    Props,
+    config_map,
+    daemons,
+    machines,
+    names,
+    of_cluster,
+    quorum,
+    reading,
+    service,
+    workload,
+)
 
 data, find = stateful_keeps_data, members_find_each_other
 
@@ -9,7 +22,43 @@ HAND_WRITTEN = workload("db", image="mariadb:11", labels={"app": "db"}, replicas
 DIRECTORY = {"name": "data", "hostPath": {"path": "/var/lib/mysql"}}
 SHARED = {"name": "data", "persistentVolumeClaim": {"claimName": "shared"}}
 
+CLAIM = {"metadata": {"name": "data"}, "spec": {"storageClassName": "local"}}
+
+
+def keeping(*command: str, **env: object) -> Given:
+    """A quorum with a claim at /data and an emptyDir at /wal."""
+    mounts = [{"name": "data", "mountPath": "/data"}, {"name": "wal", "mountPath": "/wal"}]
+    variables = [{"name": name, "value": value} for name, value in env.items()]
+    container = {"name": "x", "image": "etcd:3", "command": list(command), "env": variables, "volumeMounts": mounts}
+    pod = {"spec__template__spec__containers": [container]}
+    volumes: list[Props] = [{"name": "wal", "emptyDir": {}}]
+    return quorum().but(spec__volumeClaimTemplates=[CLAIM], spec__template__spec__volumes=volumes, **pod)
+
+
 CASES = (
+    case(data, "data in the claim", keeping("etcd", "--data-dir=/data/etcd", "--wal-dir", "/data"), passes="rabbitmq"),
+    case(data, "a file of settings in the image", keeping("etcd", "--config-file=/etc/etcd.yaml"), passes="rabbitmq"),
+    case(
+        data,
+        "a log beside the claim",
+        keeping("etcd", "--data-dir=/data/etcd", "--wal-dir=/wal"),
+        fails="rabbitmq",
+        message="wal-dir is /wal, which is lost with the pod: its volumes are at /data; expected a directory",
+    ),
+    case(data, "data in the container", keeping(RABBITMQ_MNESIA_BASE="/srv/mnesia"), fails="rabbitmq"),
+    case(
+        data,
+        "a redo log elsewhere, in a file",
+        reading(keeping("mariadbd"), "conf").but(
+            spec__template__spec__containers=[
+                {"name": "x", "image": "x", "volumeMounts": [{"name": "data", "mountPath": "/var/lib/mysql"}]}
+            ]
+        ),
+        config_map("conf", {"my.cnf": "[mysqld]\ndatadir = /var/lib/mysql\ninnodb_log_group_home_dir=/redo\n"}),
+        fails="rabbitmq",
+        message="innodb_log_group_home_dir is /redo",
+    ),
+    case(data, "an unknown directory", keeping(PGDATA=UNKNOWN), undecided="rabbitmq"),
     case(data, "a claim for each member", quorum(), passes="rabbitmq"),
     case(
         data,
@@ -92,6 +141,29 @@ CASES = (
         fails="rabbitmq",
         message="serviceName rabbitmq-members is not a headless Service that selects its pods; expected "
         "a headless Service that selects its pods",
+    ),
+    case(
+        find,
+        "it asks the node's DNS servers",
+        quorum().but(spec__template__spec__dnsPolicy="Default"),
+        names("rabbitmq"),
+        fails="rabbitmq",
+        message="dnsPolicy Default resolves no names of the cluster; expected ClusterFirst",
+    ),
+    case(
+        find,
+        "on the host's network, without the cluster's DNS",
+        quorum().but(spec__template__spec__hostNetwork=True),
+        names("rabbitmq"),
+        fails="rabbitmq",
+        message="dnsPolicy ClusterFirst with hostNetwork resolves no names of the cluster",
+    ),
+    case(
+        find,
+        "on the host's network, with the cluster's DNS",
+        quorum().but(spec__template__spec__hostNetwork=True, spec__template__spec__dnsPolicy="ClusterFirstWithHostNet"),
+        names("rabbitmq"),
+        passes="rabbitmq",
     ),
     case(find, "no serviceName", quorum().but(spec__serviceName=None), names("rabbitmq"), fails="rabbitmq"),
     case(find, "it names other pods", quorum(), names("rabbitmq", {"app": "x"}), fails="rabbitmq"),

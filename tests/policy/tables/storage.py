@@ -57,7 +57,7 @@ CASES = (
         "flushes are ignored, in a template",
         vm("unsafe"),
         fails="m1",
-        message="a disk has cache='unsafe', so that the host ignores flushes; expected any other cache mode",
+        message="a disk has cache='unsafe', so that the host ignores flushes, or is transient; expected any other",
     ),
     case(disks, "flushes are ignored, by XSLT", domain(xslt=XSLT.format("unsafe")), fails="etcd1"),
     case(
@@ -68,6 +68,7 @@ CASES = (
         ssh("make", f"cat > /etc/libvirt/qemu/m2.xml <<'END'\n{DISK.format('unsafe')}\nEND", "10.0.0.1"),
         fails="m1",
     ),
+    case(disks, "a transient disk", domain(xslt="<transient/>"), fails="etcd1"),
     case(disks, "no virtual machine", machine("m1", "master")),
     case(disks, "an unknown transformation", domain(xslt=UNKNOWN), undecided="etcd1"),
     case(mounts, "barriers", mounted("/etc/fstab", "/dev/sdb /var/lib/etcd ext4 noatime 0 2\n"), passes="m1"),
@@ -114,6 +115,13 @@ CASES = (
         mounted("/etc/systemd/system/var-lib-etcd.mount", "What=nas:/e\nWhere=/var/lib/etcd\nType=nfs\n"),
         fails="m1",
         message="mounts /var/lib/etcd on the network",
+    ),
+    case(
+        mounts,
+        "memory by a command on a host that no component declares",
+        ssh("tune", "echo 'tmpfs /var/lib/etcd tmpfs size=8g 0 0' >> /etc/fstab && mount -a", "h1"),
+        fails="tune",
+        message="/etc/fstab (tune) mounts /var/lib/etcd in memory",
     ),
     case(
         mounts,

@@ -100,11 +100,46 @@ ADMITS_PEERS: Props = {
     "ingress": [{"from": [PEERS], "ports": [{"port": 2888}, {"port": 3888}]}, {"ports": [{"port": 2181}]}],
 }
 
+MONITORING = [
+    *nodes(3),
+    custom(
+        "monitoring.coreos.com/v1:Prometheus",
+        "metrics",
+        {
+            "replicas": 2,
+            "image": f"registry.example/prometheus:3.5.0{DIGEST}",
+            "resources": RESOURCES,
+            "storage": {"volumeClaimTemplate": {"spec": {}}},
+        },
+    ),
+    custom(
+        "monitoring.coreos.com/v1:Alertmanager",
+        "alerts",
+        {"replicas": 3, "image": f"registry.example/alertmanager:0.28.1{DIGEST}", "resources": RESOURCES},
+    ),
+    custom(
+        "grafana.integreatly.org/v1beta1:Grafana",
+        "pictures",
+        {
+            "version": f"registry.example/grafana:12.0.0{DIGEST}",
+            "deployment": {
+                "spec": {"template": {"spec": {"containers": [{"name": "grafana", "resources": RESOURCES}]}}}
+            },
+        },
+    ),
+    custom("monitoring.coreos.com/v1:ServiceMonitor", "targets", {"endpoints": [{"port": "metrics"}]}),
+    custom("monitoring.coreos.com/v1:PrometheusRule", "rules", {"groups": []}),
+    custom("grafana.integreatly.org/v1beta1:GrafanaDashboard", "board", {"json": "{}"}),
+    custom("cert-manager.io/v1:Issuer", "authority", {"selfSigned": {}}),
+    custom("cert-manager.io/v1:Certificate", "server", {"secretName": "server", "issuerRef": {"name": "authority"}}),
+]
+
 CASES = [
     Sound("RabbitMQ of an operator", [*nodes(4), rabbitmq(), BUDGET]),
     Sound("Percona XtraDB Cluster with the operator's defaults", [*nodes(3), percona()]),
     Sound("MariaDB Galera of an operator", [*nodes(5), mariadb()]),
     Sound("Ceph monitors of Rook", [*nodes(3), ceph()]),
+    Sound("Prometheus, Alertmanager, Grafana and certificates by operators", MONITORING),
     Sound("five Ceph monitors of Rook, two of them evictable", [*nodes(5), ceph(mon={"count": 5})]),
     Sound("PostgreSQL of CloudNativePG", [*nodes(3), postgres()]),
     Sound(

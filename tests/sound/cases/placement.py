@@ -1,5 +1,7 @@
 """Members kept apart by other means than the usual anti-affinity over nodes and physical hosts, or by stricter ones."""
 
+from dataclasses import replace
+
 from tests.policy.world import Given, machine, whole_stack, with_files
 from tests.sound.sound import HOST, RACK, SERVER, Sound, around, member, node, nodes, quorum, spread
 
@@ -82,7 +84,12 @@ CASES = [
         [
             *SHARED_HOSTS,
             *(
-                member(f"zk-{each}", "zookeeper", replicas=1, labels={"app": "zk"}).but(spec__serviceName="zk-members")
+                replace(
+                    member(f"zk-{each}", "zookeeper", replicas=1, labels={"app": "zk"}).but(
+                        spec__serviceName="zk-members"
+                    ),
+                    after=tuple(f"zk-{number}" for number in range(1, each)),
+                )
                 for each in (1, 2, 3)
             ),
             *around("zk"),
