@@ -30,6 +30,15 @@ FILES = ("certificate-authority", "client-certificate", "client-key", "tokenFile
 """Keys of clusters and users in a kubeconfig whose values are file names, relative to the kubeconfig's directory."""
 
 
+_DIRECTORY = "directory of the kubeconfig"
+"""Key that is added to a credential plugin: the directory of its file, which a relative command starts from."""
+_NOT_READ = {
+    "cluster": ("proxy-url", "tls-server-name"),
+    "user": ("as", "as-uid", "as-groups", "as-user-extra", "auth-provider"),
+}
+"""Keys of kubectl that change whom requests reach or as whom, and that Quorate does not support."""
+
+
 @dataclass(frozen=True)
 class Access:
     """The address of an API server, and the credentials for it."""
@@ -85,6 +94,8 @@ def _document(path: Path) -> Document:
         for entry in listed(document, kind):
             content = mapping(entry, part)
             content |= {key: str(path.parent / text(content, key)) for key in FILES if content.get(key)}
+            if plugin := mapping(content, "exec"):
+                plugin[_DIRECTORY] = str(path.absolute().parent)
     return document
 
 
@@ -104,6 +115,9 @@ def _access(document: Document, context_name: str) -> Access:
     context = mapping(_named(document, "contexts", current), "context")
     cluster = mapping(_named(document, "clusters", text(context, "cluster")), "cluster")
     user = mapping(_named(document, "users", text(context, "user")), "user")
+    for entry, keys in ((cluster, _NOT_READ["cluster"]), (user, _NOT_READ["user"])):
+        if named := [key for key in keys if entry.get(key)]:
+            raise _Invalid(f"{', '.join(named)} would be ignored; name a context without, such as one through a tunnel")
     host, port, prefix = _server(text(cluster, "server"))
     user = {**user, **_from_plugin(user)}
     return Access(host=host, port=port, prefix=prefix, tls=_tls(cluster, user), headers=_headers(user))
@@ -197,8 +211,11 @@ def _from_plugin(user: Document) -> Document:
     asked = {"apiVersion": text(plugin, "apiVersion"), "kind": "ExecCredential", "spec": {"interactive": False}}
     environment = {**os.environ, **more, "KUBERNETES_EXEC_INFO": json.dumps(asked)}
     command = [text(plugin, "command"), *words(plugin, "args")]
+    program = command[0]
+    if os.sep in program:  # a name without a directory is looked up in PATH
+        program = str(Path(text(plugin, _DIRECTORY)) / program)
     try:
-        done = subprocess.run(command, env=environment, capture_output=True, check=True, timeout=60)
+        done = subprocess.run([program, *command[1:]], env=environment, capture_output=True, check=True, timeout=60)
         status = mapping(cast("Document", json.loads(done.stdout)), "status")
     except subprocess.CalledProcessError as error:
         said = single_line(error.stderr.decode(errors="replace").strip().rpartition("\n")[2], 200)

@@ -81,6 +81,17 @@ def test_what_a_plugin_prints_is_shown(tmp_path: Path) -> None:
         read_kubeconfig(path)
 
 
+def test_a_plugin_with_a_path_is_beside_the_kubeconfig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    script = tmp_path / "plugin.sh"
+    script.write_text('#!/bin/sh\necho \'{"status": {"token": "abc"}}\'\n', encoding="utf-8")
+    script.chmod(0o755)
+    plugin = {"apiVersion": "client.authentication.k8s.io/v1", "command": "./plugin.sh"}
+    write(tmp_path / "config", current="mine", server="https://c:6443", exec=plugin)
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert read_kubeconfig(Path("../config")).headers == {"Authorization": "Bearer abc"}
+
+
 def test_a_list_of_missing_files_is_one_message(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="none of the files exists"):
         read_kubeconfig(tmp_path / "a", tmp_path / "b")

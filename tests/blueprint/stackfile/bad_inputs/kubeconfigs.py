@@ -44,6 +44,11 @@ CASES = {
         "{current-context: x, contexts: [{name: x, context: {cluster: y}}]}\n",
         f"{PREFIX}clusters has no entry named 'y'",
     ),
+    "a proxy": kubeconfig("proxy-url would be ignored; name a context", **{"proxy-url": "http://127.0.0.1:3128"}),
+    "a name in the certificate": kubeconfig(
+        "tls-server-name would be ignored", **{"tls-server-name": "k8s.example.org"}
+    ),
+    "another user's name": kubeconfig("as, as-groups would be ignored", {"as": "viewer", "as-groups": ["a"]}),
     "plain HTTP": kubeconfig("server is 'http://10.0.0.1'; only https:// is supported", server="http://10.0.0.1"),
     "no server": kubeconfig("server is ''; only https:// is supported", server=None),
     "a port of letters": kubeconfig("server is not a valid address; write one such as", server="https://10.0.0.1:x"),
