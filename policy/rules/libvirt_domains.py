@@ -26,6 +26,9 @@ KERNEL_SHARE, KERNEL_GIB = 32, 0.5
 LEAST_VOTERS = 3
 """If at least so many virtual machines have names that differ only in numbers, they may be quorum members."""
 DOMAIN = "domain.xml"
+_ACTION = re.compile(r"<on_(reboot|crash)>\s*([a-z-]+)\s*</on_")
+_RESTARTS = {"restart", "coredump-restart"}
+"""Actions after which the domain runs again (libvirt, Domain XML format, Events configuration)."""
 _GIB = {"b": 2**-30, "kib": 2**-20, "mib": 2**-10, "gib": 1, "tib": 2**10, "k": 2**-20, "m": 2**-10, "g": 1, "t": 2**10}
 
 
@@ -123,6 +126,29 @@ def domains_on_different_hypervisors(facts: Facts, domain: LibvirtDomain) -> Ite
     beside = {each.name for each in _tier(facts, domain) if each.host == domain.host} - {domain.name}
     if beside:
         yield RuleProblem(f"shares its hypervisor with {join_names(beside)}", "a hypervisor for each")
+
+
+@rule(
+    id="virtual-voters-come-back",
+    title="Virtual machines of quorum members start with their host, and again after a reboot or a crash",
+    severity=Severity.HIGH,
+    rationale="libvirt starts no domain by itself. After a power failure, the members on such domains stay away: one "
+    "after the failure of a host, all after one of the site. Templates of installers destroy a domain that reboots.",
+    sources=(RuleSource("project", "Machines", 4),),
+    remediation="Set autostart=True, and <on_reboot>restart</on_reboot> and <on_crash>restart</on_crash>.",
+    subjects=lambda facts: facts.domains,
+    applies=_may_vote,
+    not_applicable_reason="no libvirt domain of the stack may carry a quorum member",
+    parameters={"after a reboot or a crash": ", ".join(sorted(_RESTARTS))},
+    since="0.7.0",
+)
+def virtual_voters_come_back(_facts: Facts, domain: LibvirtDomain) -> Iterator[RuleProblem]:
+    """Checks `autostart`, and the actions that the domain's XSLT sets. libvirt's default for both is to restart."""
+    if not domain.autostart:
+        yield RuleProblem("autostart is off", "autostart=True")
+    for event, action in _ACTION.findall(domain.transformation):
+        if action not in _RESTARTS:
+            yield RuleProblem(f"on_{event} is {action}", join_names(_RESTARTS))
 
 
 def _guests(facts: Facts, host: VirtHostFacts) -> Iterator[MachineFacts]:

@@ -66,6 +66,7 @@ Reports = Callable[[list[Event]], Report]
 
 NOT_APPLICABLE = {
     "network-policy-admits-tunnels",
+    "virtual-voters-come-back",
     "namespace-level-admits-members",
     "quorum-workloads-roll-in-turn",
     "ceph-acknowledges-two-copies",

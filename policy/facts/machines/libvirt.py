@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from policy.resource import Resource
 
+LOCAL = "localhost"
+"""The host of a URI without one, such as qemu:///system."""
 TYPE = "libvirt:index/domain:Domain"
 CLOUD_INIT = "libvirt:index/cloudInitDisk:CloudInitDisk"
 
@@ -29,13 +32,22 @@ class LibvirtDomain:
 
     @property
     def host(self) -> str:
-        """Identifies the physical host by the domain's Pulumi provider: domains of one provider run on one host."""
-        return self.resource.provider
+        """Identifies the physical host: by the URI of the domain's Pulumi provider, else by the provider itself.
+
+        URIs of one host may differ in driver, transport, user, port and parameters.
+        """
+        given = self.resource.provider
+        return (urlsplit(given).hostname or LOCAL) if "://" in given else given
 
     @property
     def hypervisor(self) -> str:
         """The domain's type; the provider's default is kvm."""
         return self.resource.props.at("type").text("kvm")
+
+    @property
+    def autostart(self) -> bool:
+        """Whether libvirt starts the domain with its host; the provider's default is no."""
+        return self.resource.props.at("autostart").flag()
 
     @property
     def transformation(self) -> str:

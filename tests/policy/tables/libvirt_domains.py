@@ -5,16 +5,18 @@ from policy.rules.libvirt_domains import (
     domains_on_different_hypervisors,
     hypervisor_known,
     virt_host_is_protected,
+    virtual_voters_come_back,
 )
 from tests.policy.cases import case
 from tests.policy.tables.virt import guest, host
 from tests.policy.world import UNKNOWN, Given, cloud, etcd, masters, stack
 
-known, protected, tiers, gives = (
+known, protected, tiers, gives, back = (
     hypervisor_known,
     virt_host_is_protected,
     domains_on_different_hypervisors,
     domain_gives_what_is_said,
+    virtual_voters_come_back,
 )
 
 
@@ -55,7 +57,40 @@ CASES = (
         fails="ctl-1 ctl-2 ctl-3",
         message="shares its hypervisor with ctl-2, ctl-3; expected a hypervisor for each",
     ),
+    case(
+        tiers,
+        "two on one hypervisor, which two URIs name",
+        tier(
+            "qemu+ssh://root@10.20.0.11/system",
+            "qemu+ssh://deploy@10.20.0.11:22/system?keyfile=/home/deploy/.ssh/id&no_verify=1",
+            "qemu+tls://h3/system",
+        ),
+        passes="ctl-3",
+        fails="ctl-1 ctl-2",
+        message="shares its hypervisor with ctl-2; expected a hypervisor for each",
+    ),
     case(tiers, "two small virtual machines", tier("qemu:///system", "qemu:///system")),
+    case(back, "autostart", VOTER, domain(name="master-1", autostart=True), passes="vm"),
+    case(
+        back,
+        "libvirt's default",
+        VOTER,
+        domain(name="master-1"),
+        fails="vm",
+        message="autostart is off; expected autostart=True",
+    ),
+    case(
+        back,
+        "left over from an installer",
+        VOTER,
+        domain(
+            name="master-1", autostart=True, xml={"xslt": "<on_reboot>destroy</on_reboot><on_crash>restart</on_crash>"}
+        ),
+        fails="vm",
+        message="on_reboot is destroy; expected coredump-restart, restart",
+    ),
+    case(back, "no voter", VOTER, domain()),
+    case(back, "unknown autostart", VOTER, domain(name="master-1", autostart=UNKNOWN), undecided="vm"),
     case(tiers, "unknown name", tier("a", "a"), domain(name=UNKNOWN), undecided="ctl-1 ctl-2 vm"),
     case(protected, "an unrelated virtual machine", masters(), etcd(), domain()),
     case(

@@ -25,5 +25,5 @@ def test_three_machines_with_a_disk_of_cloud_init_each_are_three_members(named: 
     ]
     (cluster,) = facts(given).etcds
     assert [(each.node, each.server, each.address) for each in cluster.members] == [
-        (f"e{number}", f"qemu://h{number}", f"10.0.0.{number}") for number in (1, 2, 3)
+        (f"e{number}", f"h{number}", f"10.0.0.{number}") for number in (1, 2, 3)
     ]
