@@ -2,7 +2,9 @@
 
 from collections.abc import Callable
 
+from tests.attacks.attack import container, given
 from tests.broken.broken import Broken, Props, apart_terms, moved_to, replicas, requesting
+from tests.policy.world import Given
 
 
 def _without_spread(topology: str) -> Callable[[Props], None]:
@@ -48,7 +50,22 @@ def _no_taint(props: Props) -> None:
     props["taints"] = []
 
 
+def _guest(kind: str, name: str, **spec: object) -> Given:
+    """A workload of no row on Galera's nodes, whose containers request nothing."""
+    labels = {"app": name}
+    toleration = {"key": "quorate.io/dedicated", "operator": "Equal", "value": "mysqld", "effect": "NoSchedule"}
+    pod: Props = {"containers": [container(name, resources={})], "tolerations": [toleration]}
+    template: Props = {"metadata": {"labels": labels}, "spec": pod}
+    return given(f"apps/v1:{kind}", name, {"selector": {"matchLabels": labels}, "template": template, **spec})
+
+
 CASES = [
+    Broken(
+        "guests without requests on Galera's nodes",
+        (),
+        {"dedicated-nodes-admit-guests": {"shop", "scanner"}},
+        adds=(_guest("Deployment", "shop", replicas=2), _guest("DaemonSet", "scanner")),
+    ),
     Broken(
         "two instances may share a node",
         (("Deployment", "cloud-openstack-keystone", _without_spread("kubernetes.io/hostname")),),
