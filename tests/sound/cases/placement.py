@@ -122,4 +122,14 @@ CASES = [
             Given("libvirt:index/domain:Domain", "jump", {"name": "jump", "memory": 1024, "vcpu": 1}),
         ],
     ),
+    Sound(
+        "three masters on three hypervisors, which start with their hosts",
+        [
+            replace(
+                Given("libvirt:index/domain:Domain", name, {"name": name, "memory": 16384, "autostart": True}, True),
+                provider=f"qemu+ssh://root@h{name[-1]}/system",
+            )
+            for name in ("master-1", "master-2", "master-3")
+        ],
+    ),
 ]
