@@ -20,6 +20,8 @@ case $* in
 *) exit 69 ;;
 esac
 """
+UNTIL_GONE = 'until [ -e "$HOME/gone" ]; do sleep 0.05; done'
+"""Lets an answer wait for the end of the member, after which the script asks nothing more."""
 SERVER = 'until [ ! -e "$RABBITMQ_DATA/joining" ]; do sleep 0.1; done; echo started >> "$LOG"\n'
 
 
@@ -67,11 +69,19 @@ echo Avail; head -n 1 "$HOME/free"
     script(member / "bin", "df", df)
 
 
-def answering(member: Path, text: str) -> None:
-    """Lets the first other member be silent, and the second answer this to questions about the cluster."""
+def answering(member: Path, text: str, last: int = 100) -> None:
+    """Lets the first other member be silent, and the second answer this to questions about the cluster.
+
+    `last`: number of the question whose answer comes when the member is gone. So does that of `halt`, as in Erlang.
+    """
+    waits = f'[ "$(grep -c "rabbit@b.* eval" "$LOG")" -lt {last} ] || {UNTIL_GONE}'
     control = f"""\
 echo "$*" >> "$LOG"
-case $* in *rabbit@b*eval*) echo {text} ;; *rabbit@c*halt*) touch "$HOME/halted" ;; *) exit 69 ;; esac
+case $* in
+*rabbit@b*eval*) {waits}; echo {text} ;;
+*rabbit@c*halt*) touch "$HOME/halted"; {UNTIL_GONE} ;;
+*) exit 69 ;;
+esac
 """
     script(member / "bin", "rabbitmqctl", control)
 
@@ -144,15 +154,17 @@ def test_a_member_whose_disk_was_full_ends_later_when_the_others_go_on(member: P
 def test_a_member_that_cannot_end_is_halted(member: Path) -> None:
     with_space(member, 5000, 999)
     answering(member, "true")
-    script(member / "bin", "rabbitmq-server", "trap '' TERM\nuntil [ -e \"$HOME/halted\" ]; do sleep 0.1; done\n")
+    until_halted = "trap '' TERM\nuntil [ -e \"$HOME/halted\" ]; do sleep 0.1; done\n"
+    script(member / "bin", "rabbitmq-server", until_halted + 'touch "$HOME/gone"\n')
     assert "erlang:halt" in start(member)[-1]
 
 
 @pytest.mark.parametrize("answer", ["false", ""])
 def test_a_member_with_a_full_disk_stays_if_the_others_need_it(member: Path, answer: str) -> None:
     with_space(member, 5000, 999)
-    answering(member, answer)
+    answering(member, answer, last=2)
     asked = 'until [ "$(grep -c "rabbit@b.* eval" "$LOG")" = 2 ]; do sleep 0.1; done; echo served >> "$LOG"\n'
+    asked += 'touch "$HOME/gone"\n'
     script(member / "bin", "rabbitmq-server", f'touch "$LOG"\ntrap "echo ended >> $LOG" TERM\n{asked}')
     said = start(member)
     assert "ended" not in said
