@@ -10,7 +10,6 @@ from dataclasses import replace
 from blueprint.openstack.projects.process_definition import ProcessDefinition
 from blueprint.plan.plan import Plan
 from blueprint.stackfile.settings import Settings
-from openstack.config import tenants_room
 from openstack.config.layers import ConfigFile, WrittenFile
 from openstack.config.overrides import node_layers, with_options
 from openstack.config.wiring import ENVIRONMENT, Wiring, wiring
@@ -37,9 +36,7 @@ def on_node(file: WrittenFile, plan: Plan, service: str, node: str) -> WrittenFi
     """Returns a service's configuration file as its process on `node` reads it, with the values for that node."""
     if not isinstance(file, ConfigFile):
         return file
-    around = wiring(plan, ENVIRONMENT)
-    own = tenants_room.node_layers(file.name, around, plan.settings, service, node)
-    return file.with_layers(*own, *node_layers(file.name, plan.settings, service, node))
+    return file.with_layers(*node_layers(file.name, wiring(plan, ENVIRONMENT), plan.settings, service, node))
 
 
 def of_service(plan: Plan, service: str) -> tuple[WrittenFile, ...]:

@@ -12,7 +12,6 @@ from collections.abc import Iterable
 from blueprint.openstack.projects.process_definition import ConfigurationFile
 from blueprint.stackfile.settings import Settings
 from openstack import scripts
-from openstack.config import tenants_room
 from openstack.config.formats import public_text
 from openstack.config.layers import ConfigFile, TextFile, WrittenFile
 from openstack.config.overrides import node_layers
@@ -47,14 +46,7 @@ def texts(
     names = [file.name for file in files if isinstance(file, ConfigFile)]
     found: dict[str, str] = {}
     for node in nodes:
-        layers = tuple(
-            layer
-            for name in names
-            for layer in (
-                *tenants_room.node_layers(name, around, settings, service, node),
-                *node_layers(name, settings, service, node),
-            )
-        )
+        layers = tuple(layer for name in names for layer in node_layers(name, around, settings, service, node))
         if layers:
             found[f"{node}.conf"] = public_text(ConfigFile(f"{node}.conf", "ini", layers)) or ""
     return dict(sorted(found.items()))

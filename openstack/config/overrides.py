@@ -1,4 +1,4 @@
-"""Layers with the configuration options of the stack file: for projects, services, and services on single nodes."""
+"""Layers that come after a project's own: options of the stack file, and values of a service on single nodes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from functools import cache
 from blueprint.openstack import options
 from blueprint.patterns import expand
 from blueprint.stackfile.settings import Options, Settings
+from openstack.config import tenants_room
 from openstack.config.layers import ConfigFile, Layer, Origin, Repeated, Section, Value, WrittenFile
+from openstack.config.wiring import Wiring
 
 
 def with_options(file: WrittenFile, settings: Settings, project: str, service: str | None) -> WrittenFile:
@@ -28,11 +30,12 @@ def _layers(file: str, settings: Settings, project: str, service: str | None) ->
             yield _layer(Origin.STACK, source, settings.release, file, holder.options)
 
 
-def node_layers(file: str, settings: Settings, service: str, node: str) -> Iterator[Layer]:
-    """Yields the layers of a service's file for one node, from the stack file.
+def node_layers(file: str, around: Wiring, settings: Settings, service: str, node: str) -> Iterator[Layer]:
+    """Yields the layers of a service's file for one node: what it keeps from tenants, and the stack file's.
 
     Patterns of node names apply in lexicographic order (source 004, 1.3).
     """
+    yield from tenants_room.node_layers(file, around, settings, service, node)
     for pattern, values in sorted(settings.nodes.items()):
         override = values.services.get(service)
         if override and file in override.options and node in _names(pattern):

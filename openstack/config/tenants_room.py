@@ -6,8 +6,6 @@ virt hosts, unless the stack file sets the option for all computes.
 
 from __future__ import annotations
 
-from collections import Counter
-
 from blueprint.openstack import options
 from blueprint.plan.host_reserves import HostReserve
 from blueprint.stackfile.settings import Settings
@@ -20,26 +18,25 @@ _SOURCE = "virtual machines, requests of pods, and system (blueprint/plan/host_r
 
 def common_layer(wiring: Wiring) -> Layer:
     """Returns the options of nova.conf with the reserve that most computes have."""
-    return _layer(Origin.ARCHITECTURE, _common(wiring), frozenset())
+    return _layer(wiring.common_reserve, frozenset())
 
 
 def node_layers(file: str, wiring: Wiring, settings: Settings, service: str, node: str) -> tuple[Layer, ...]:
     """Returns the layer with a node's own reserve; () for other services, and if the node has the common reserve."""
     reserve = wiring.host_reserves.get(node)
-    if (service, file) != (_SERVICE, _FILE) or reserve is None or reserve == _common(wiring):
+    if (service, file) != (_SERVICE, _FILE) or reserve is None or reserve == wiring.common_reserve:
         return ()
-    layer = _layer(Origin.ARCHITECTURE, reserve, _written(settings))
+    layer = _layer(reserve, _written(settings))
     return (layer,) if layer.sections["DEFAULT"] else ()
 
 
-def _common(wiring: Wiring) -> HostReserve:
-    counted = Counter(wiring.host_reserves.values())
-    return min(counted, key=lambda reserve: (-counted[reserve], reserve), default=HostReserve(512, 0))
-
-
-def _layer(origin: Origin, reserve: HostReserve, without: frozenset[str]) -> Layer:
+def _layer(reserve: HostReserve, without: frozenset[str]) -> Layer:
     values = {"reserved_host_memory_mb": reserve.memory, "reserved_host_cpus": reserve.cpu}
-    return Layer(origin, _SOURCE, {"DEFAULT": {name: value for name, value in values.items() if name not in without}})
+    return Layer(
+        Origin.ARCHITECTURE,
+        _SOURCE,
+        {"DEFAULT": {name: value for name, value in values.items() if name not in without}},
+    )
 
 
 def _written(settings: Settings) -> frozenset[str]:

@@ -5,8 +5,10 @@ Processes are addressed by the names of their Services, so that rescheduling a p
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from blueprint.openstack.projects.records import Records
@@ -70,6 +72,12 @@ class Wiring:
     least_workers: int
     """Least number of worker processes of an instance: two in production, so that a long request does not delay all
     others; one in a lab, where a second one would take 120 MB in each of some 40 containers. Project figures."""
+
+    @cached_property
+    def common_reserve(self) -> HostReserve:
+        """The reserve that most computes have; if several are as frequent, the smallest."""
+        counted = Counter(self.host_reserves.values())
+        return min(counted, key=lambda reserve: (-counted[reserve], reserve), default=HostReserve(512, 0))
 
     def host(self, process: str) -> str:
         """Returns the DNS name of a process's Service."""
