@@ -15,12 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from audit import controls, html, junit, log, markdown, oscal, sarif
-from audit.grouping import MOST, Cause, FindingGroup, causes, grouped
+from audit.grouping import MOST, Cause, FindingGroup, grouped
 from audit.plan import PlanFile
 from audit.positions import StackFile
 from audit.result import Audit, audit
 from files import atomic
-from policy.wording import pluralize
 from text.quoting import printable
 
 
@@ -68,11 +67,10 @@ def _pages(environment: Mapping[str, str]) -> str:
 def _print(result: Audit, file: StackFile, directory: Path) -> None:
     for problem in result.problems:
         print(printable(f"unreliable: {problem}"))
-    for cause in causes(result.violations, lambda finding: file.cause_of(finding, result.placement)):
+    for cause in file.causes(result.violations, result.placement):
         level = "mandatory" if any(result.stops(finding) for finding in cause.findings) else "advisory"
         if cause.key:
-            fail = f"{pluralize(len(cause.rules), 'rule')} {'fails' if len(cause.rules) == 1 else 'fail'}"
-            print(printable(f"[{level}] {file.path}, line {file.line(cause.key)} ({cause.key}): {fail}"))
+            print(printable(f"[{level}] {file.path}, line {file.line(cause.key)} ({cause.key}): {cause.heading}"))
         for part in cause.by_rule:
             _print_rule(part, "  -" if cause.key else f"[{level}]")
     for group in grouped(result.waived):

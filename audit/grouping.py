@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from policy.findings import Finding, Severity, Verdict, resource_name
 from policy.rule import SUBJECTS_UNKNOWN
-from policy.wording import join_names
+from policy.wording import join_names, pluralize
 
 MOST = 12
 """Maximum number of resources, or of messages of one rule, that are listed at once; findings.json has all of them."""
@@ -91,6 +91,11 @@ class Cause:
     def rules(self) -> tuple[str, ...]:
         """Ids of the rules, each once."""
         return tuple(dict.fromkeys(rule for group in self.groups for rule in group.rules))
+
+    @property
+    def heading(self) -> str:
+        """How many rules fail at the place, such as "2 rules fail"."""
+        return f"{pluralize(len(self.rules), 'rule')} {'fails' if len(self.rules) == 1 else 'fail'}"
 
     @property
     def by_rule(self) -> tuple[Cause, ...]:

@@ -19,7 +19,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from audit import chart, controls, numbers
-from audit.grouping import MOST, Cause, FindingGroup, causes, grouped
+from audit.grouping import MOST, Cause, FindingGroup, grouped
 from audit.plan import PlanFile
 from audit.positions import StackFile
 from audit.result import Audit
@@ -69,7 +69,7 @@ def write(audit: Audit, file: StackFile, plan: PlanFile) -> str:
     def stops(cause: Cause) -> bool:
         return any(audit.stops(finding) for finding in cause.findings)
 
-    found = causes(audit.violations, lambda finding: file.cause_of(finding, audit.placement))
+    found = file.causes(audit.violations, audit.placement)
     return environment.get_template("page.html").render(
         audit=audit,
         file=file,

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 from audit import controls, losses
 from audit.grouping import MOST as SHOWN
-from audit.grouping import Cause, FindingGroup, causes, grouped
+from audit.grouping import Cause, FindingGroup, grouped
 from audit.losses import Loss
 from audit.positions import StackFile
 from audit.result import Audit
@@ -101,7 +101,7 @@ def _violations(audit: Audit, file: StackFile) -> Iterator[str]:
     if audit.violations:
         yield ""
         yield "### Findings"
-        found = causes(audit.violations, lambda finding: file.cause_of(finding, audit.placement))
+        found = file.causes(audit.violations, audit.placement)
         yield from _list(audit, file, found, MOST // 2)
 
 
@@ -131,8 +131,7 @@ def _list(audit: Audit, file: StackFile, found: Sequence[Cause], most: int) -> I
 def _of_place(audit: Audit, file: StackFile, cause: Cause) -> Iterator[str]:
     """Yields one entry for all rules that fail at one place of the stack file."""
     place = f"{in_markdown(file.path)}, line {file.line(cause.key)} ({code(cause.key)})"
-    fail = f"{pluralize(len(cause.rules), 'rule')} {'fails' if len(cause.rules) == 1 else 'fail'}"
-    yield f"- **{cause.severity}** {place}: {fail}"
+    yield f"- **{cause.severity}** {place}: {cause.heading}"
     for part in cause.by_rule:
         yield from (f"  {line}" for line in _of_rule(audit, part))
 

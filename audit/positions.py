@@ -8,9 +8,11 @@ machines of one entry at that entry, and any other finding at the architecture o
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from audit import grouping
+from audit.grouping import Cause
 from blueprint.patterns import expand
 from files import text_file, yaml_reader
 from policy.facts.placement.placement_map import PlacementMap
@@ -56,6 +58,10 @@ class StackFile:
     def key_of(self, finding: Finding, placement: PlacementMap | None) -> str:
         """Returns the key of the stack file at which a finding is reported, such as `quorate:services.keystone`."""
         return next(key for key in self._keys(finding, placement) if key in self._lines or key == _FALLBACKS[-1])
+
+    def causes(self, findings: Iterable[Finding], placement: PlacementMap | None) -> list[Cause]:
+        """Returns what a reader sees as one finding each, in the order of the first findings."""
+        return grouping.causes(findings, lambda finding: self.cause_of(finding, placement))
 
     def cause_of(self, finding: Finding, placement: PlacementMap | None) -> str:
         """Returns the key of the service, server or waiver that a finding is about; "" if the file has none."""
