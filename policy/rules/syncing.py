@@ -52,9 +52,11 @@ def _is_known(facts: Facts, group: MemberGroup) -> bool:
 )
 def members_sync_writes(facts: Facts, group: MemberGroup) -> Iterator[RuleProblem]:
     """Reads files, commands and environment variables. All products sync by default."""
-    pattern = _UNSYNCED[group.kind] if group.kind else None
-    for workload in group.workloads if pattern else ():
+    if group.kind is None:
+        return
+    pattern = _UNSYNCED[group.kind]
+    for workload in group.workloads:
         for each in written(workload, facts.config_maps):
-            for found in pattern.finditer(each.read()) if pattern else ():
+            for found in pattern.finditer(each.read()):
                 setting = next(name for name in found.groups() if name)
                 yield RuleProblem(f"{each.name} of {workload.title} switches off the sync ({setting})", "the default")

@@ -21,7 +21,7 @@ ROOT = Root(
     programs=("usr/bin/busybox", "usr/bin/cpio", "usr/sbin/dropbear"),
 )
 """The Debian root from which the guest is taken."""
-MODULES = ("failover", "net_failover", "virtio_net", "virtio_blk", "virtio_scsi")
+MODULES = ("failover", "net_failover", "virtio_net", "virtio_blk")
 """Kernel modules in the order in which they are loaded; the cloud kernel contains the others."""
 _BUSYBOX = "usr/bin/busybox"
 _PROGRAMS = ("usr/sbin/dropbear", "usr/bin/dropbearkey")
