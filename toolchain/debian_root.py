@@ -78,7 +78,7 @@ CEPH = Root(
     packages=("ceph-common", "ceph-mgr", "ceph-mon", "ceph-osd", "iproute2", "procps", "python3", "radosgw"),
     programs=("usr/bin/ceph", "usr/bin/ceph-mgr", "usr/bin/ceph-mon", "usr/bin/ceph-osd", "usr/bin/radosgw"),
 )
-"""The root with Ceph. It is separate from the other services, because it is large and only `make services` needs it."""
+"""The root with Ceph. It is separate from the other services, because it is large."""
 MACHINE = Root(
     packages=(
         "ca-certificates",

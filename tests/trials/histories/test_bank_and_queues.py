@@ -41,6 +41,11 @@ def test_queues(names: list[str], history: tuple[ClientOperation, ...], delivere
     assert [each.name for each in queues.anomalies(history, delivered)] == names
 
 
+def test_a_message_from_before_the_history_is_late_and_not_unexpected() -> None:
+    found = queues.anomalies([sent(5)], (5, 2, 9), earlier=range(5))
+    assert [str(each) for each in found] == ["unexpected (1): message 9", "late (1): message 2"]
+
+
 def test_a_log_is_read_in_the_order_of_invocations() -> None:
     line = '{"process": 1, "action": "publish", "value": 3, "invoked": %d, "completed": 9, "outcome": "ok"}\n'
     found = parse([line % 5, "Traceback …\n", line % 4, line[:20]])
