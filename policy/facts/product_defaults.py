@@ -28,9 +28,14 @@ class Default:
         """Text for a finding if the setting is not set, such as "wsrep_on is not set (default: OFF)"."""
         return f"{self.setting} is not set (default: {self.value or 'empty'})"
 
-    def actual(self, written: str | None) -> str:
-        """Returns text for a finding about the setting. `written`: its explicit value, None if it is not set."""
-        return self.unset if written is None else f"{self.setting} is {written or 'empty'}"
+    def actual(self, written: str | None, place: str = "") -> str:
+        """Returns text for a finding about the setting.
+
+        `written`: its explicit value, None if it is not set. `place`: what contains the value, if that is known.
+        """
+        if written is None:
+            return self.unset
+        return f"{self.setting} is {written or 'empty'}{f' in {place}' if place else ''}"
 
 
 _RABBITMQ = ("RabbitMQ", "4.1")

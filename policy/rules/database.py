@@ -79,23 +79,19 @@ def galera_keeps_quorum(facts: Facts, group: MemberGroup) -> Iterator[RuleProble
 
 def _mistakes(settings: Galera) -> Iterator[RuleProblem]:
     if not is_true(settings.option(WSREP_ON) or WSREP_ON.value):
-        yield RuleProblem(
-            WSREP_ON.actual(settings.option(WSREP_ON)), "ON: without it each member is a separate database"
-        )
+        yield RuleProblem(settings.says(WSREP_ON), "ON: without it each member is a separate database")
     if settings.peers is None:
         yield RuleProblem(CLUSTER_ADDRESS.unset, "gcomm:// with the names of members")
     elif not settings.peers:
-        address = settings.option(CLUSTER_ADDRESS)
         yield RuleProblem(
-            f"{CLUSTER_ADDRESS.actual(address)}, which starts a new cluster", "gcomm:// with the names of members"
+            f"{settings.says(CLUSTER_ADDRESS)}, which starts a new cluster", "gcomm:// with the names of members"
         )
     if NEW_CLUSTER in settings.options:
         given = settings.options[NEW_CLUSTER] or "argument --wsrep-new-cluster"
         yield RuleProblem(f"{given} starts a new cluster at each start", "none")
     for default in (IGNORE_SPLIT_BRAIN, IGNORE_QUORUM, BOOTSTRAP):
-        written = settings.provider(default)
-        if is_true(written or default.value):
-            yield RuleProblem(default.actual(written), default.value)
+        if is_true(settings.provider(default) or default.value):
+            yield RuleProblem(settings.provider_says(default), default.value)
 
 
 def _weight(settings: Galera) -> int:
@@ -122,16 +118,15 @@ def _weight(settings: Galera) -> int:
 )
 def galera_flushes_commits(facts: Facts, group: MemberGroup) -> Iterator[RuleProblem]:
     """Reads option files and arguments. Assumes MariaDB's defaults for settings that are not set."""
-    for settings in dict.fromkeys(_flushing(galera(facts, workload)) for workload in group.workloads):
-        flush, doublewrite = settings
-        if flush not in (None, FLUSH_AT_COMMIT.value):
-            yield RuleProblem(FLUSH_AT_COMMIT.actual(flush), FLUSH_AT_COMMIT.value)
-        if doublewrite is not None and doublewrite.lower() in _OFF:
-            yield RuleProblem(DOUBLEWRITE.actual(doublewrite), DOUBLEWRITE.value)
+    settings = [galera(facts, workload) for workload in group.workloads]
+    yield from dict.fromkeys(problem for each in settings for problem in _unflushed(each))
 
 
-def _flushing(settings: Galera) -> tuple[str | None, str | None]:
-    return settings.option(FLUSH_AT_COMMIT), settings.option(DOUBLEWRITE)
+def _unflushed(settings: Galera) -> Iterator[RuleProblem]:
+    if settings.option(FLUSH_AT_COMMIT) not in (None, FLUSH_AT_COMMIT.value):
+        yield RuleProblem(settings.says(FLUSH_AT_COMMIT), FLUSH_AT_COMMIT.value)
+    if (settings.option(DOUBLEWRITE) or DOUBLEWRITE.value).lower() in _OFF:
+        yield RuleProblem(settings.says(DOUBLEWRITE), DOUBLEWRITE.value)
 
 
 @rule(

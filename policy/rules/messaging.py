@@ -39,31 +39,37 @@ def _is_to_pause(facts: Facts, workload: Workload) -> bool:
     """Whether a workload is a RabbitMQ with several members, or a RabbitMQ that is configured with pause_minority."""
     if not _is_rabbitmq(workload):
         return False
-    return _written(facts, workload, PARTITION_HANDLING) == {MODE} or cluster_of(facts, workload).size(facts) > 1
+    return set(_written(facts, workload, PARTITION_HANDLING)) == {MODE} or cluster_of(facts, workload).size(facts) > 1
 
 
-def _written(facts: Facts, workload: Workload, default: Default) -> set[str]:
+def _written(facts: Facts, workload: Workload, default: Default) -> dict[str, str]:
     """Returns the values of a RabbitMQ setting in the workload's ConfigMaps and Erlang arguments; none if not set.
 
-    `default` names the setting. Raises Malformed if a configuration file is not in the stack.
+    Each value has what contains it, for messages. `default` names the setting. Raises Malformed if a configuration file
+    is not in the stack.
     """
-    said: set[str] = set()
+    said: dict[str, str] = {}
     for config in read_by(workload, facts.config_maps):
         for name in config.files:
-            if name.endswith(".conf"):
-                said |= {value for value in (flat(config.files[name]).get(default.setting),) if value}
+            place = f"{name} of {config.title}"
+            if name.endswith(".conf") and (value := flat(config.files[name]).get(default.setting)):
+                said[value] = place
             elif name.endswith(".config"):
-                said |= _in_erlang(_ERLANG_COMMENT.sub("", config.files[name]), default)
+                said |= dict.fromkeys(_in_erlang(_ERLANG_COMMENT.sub("", config.files[name]), default), place)
     for container in workload.pod.at("containers").items():
         variables = environment(workload, container, facts.config_maps)
-        said |= {
-            value
-            for name in _ERLANG_VARIABLES
-            if name in variables
-            for value in _in_erlang(variables[name].text(), default)
-        }
+        for name in _ERLANG_VARIABLES:
+            if name in variables:
+                place = f"{name} of container {container.at('name').text()} of {workload.title}"
+                said |= dict.fromkeys(_in_erlang(variables[name].text(), default), place)
         _refuse_other_files(workload, container, variables)
     return said
+
+
+def _actual(said: Mapping[str, str], default: Default) -> str:
+    """Returns text for a finding about a setting with these values and what contains each."""
+    values, places = ", ".join(sorted(said)), join_names(set(said.values()))
+    return default.actual(values, places)
 
 
 def _refuse_other_files(workload: Workload, container: Properties, variables: Mapping[str, Properties]) -> None:
@@ -123,8 +129,8 @@ def rabbitmq_pauses_minority(facts: Facts, workload: Workload) -> Iterator[RuleP
     said = _written(facts, workload, PARTITION_HANDLING)
     if not said:
         yield RuleProblem(f"{PARTITION_HANDLING.unset}{_elsewhere(facts, workload)}", MODE)
-    elif said != {MODE}:
-        yield RuleProblem(PARTITION_HANDLING.actual(", ".join(sorted(said))), MODE)
+    elif set(said) != {MODE}:
+        yield RuleProblem(_actual(said, PARTITION_HANDLING), MODE)
 
 
 @rule(
@@ -145,8 +151,8 @@ def rabbitmq_pauses_minority(facts: Facts, workload: Workload) -> Iterator[RuleP
 def rabbitmq_keeps_members(facts: Facts, workload: Workload) -> Iterator[RuleProblem]:
     """Reads rabbitmq.conf and Erlang's variables."""
     said = _written(facts, workload, CLEANUP_WARNS)
-    if said - {"true"}:
-        yield RuleProblem(CLEANUP_WARNS.actual(", ".join(sorted(said))), "true (the default)")
+    if set(said) - {"true"}:
+        yield RuleProblem(_actual(said, CLEANUP_WARNS), "true (the default)")
 
 
 def _users_of_queues(facts: Facts) -> Iterator[Workload | ConfigMap]:
@@ -185,8 +191,8 @@ def rabbitmq_quorum_queues(facts: Facts, user: Workload | ConfigMap) -> Iterator
         kinds = _written(facts, user, QUEUE_TYPE)
         if not kinds:
             yield RuleProblem(f"{QUEUE_TYPE.unset}{_elsewhere(facts, user)}", "quorum")
-        elif kinds != {"quorum"}:
-            yield RuleProblem(QUEUE_TYPE.actual(", ".join(sorted(kinds))), "quorum")
+        elif set(kinds) != {"quorum"}:
+            yield RuleProblem(_actual(kinds, QUEUE_TYPE), "quorum")
         return
     for name in user.files:
         text = user.files[name]
@@ -215,5 +221,6 @@ def rabbitmq_quorum_queues(facts: Facts, user: Workload | ConfigMap) -> Iterator
 )
 def rabbitmq_syncs_log(facts: Facts, workload: Workload) -> Iterator[RuleProblem]:
     """Reads wal_sync_method in Erlang terms and arguments. Assumes the default if it is not set."""
-    if said := _written(facts, workload, SYNC_METHOD) - {SYNC_METHOD.value, "sync"}:
-        yield RuleProblem(SYNC_METHOD.actual(", ".join(sorted(said))), SYNC_METHOD.value)
+    said = _written(facts, workload, SYNC_METHOD)
+    if unsynced := {value: place for value, place in said.items() if value not in (SYNC_METHOD.value, "sync")}:
+        yield RuleProblem(_actual(unsynced, SYNC_METHOD), SYNC_METHOD.value)

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from policy.facts.kubernetes.configuration import written
+from policy.facts.kubernetes.configuration import COMMAND, written
 from policy.facts.kubernetes.workload import Workload
 from policy.facts.machines.machine import MachineFacts
 from policy.facts.product_defaults import Default
@@ -45,6 +45,8 @@ class EtcdSettings:
     """Value of each explicit setting, by the name of etcd's flag; "" for a flag without a value."""
     places: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
     """The settings in each file of a machine, by the file's path as it is named in messages."""
+    texts: Mapping[str, str] = field(default_factory=dict[str, str])
+    """For pods, the text that contains each setting: a file of a ConfigMap, a variable, or the command."""
 
     def differs(self, default: Default, wanted: bool) -> str | None:
         """Returns where a boolean setting is not as wanted, for messages; None if it is everywhere.
@@ -57,7 +59,9 @@ class EtcdSettings:
             if found.get(default.setting, default.value).strip().lower() in mistaken:
                 return f" in {place}"
         written = self.written.get(default.setting, default.value).strip().lower()
-        return "" if not self.places and written in mistaken else None
+        if self.places or written not in mistaken:
+            return None
+        return f" in {self.texts[default.setting]}" if default.setting in self.texts else ""
 
     def directories(self) -> Iterator[tuple[str, str, str]]:
         """Yields settings that name directories of data on a machine, each with its value and its place.
@@ -84,7 +88,7 @@ def etcd_settings(facts: Facts, group: MemberGroup) -> tuple[EtcdSettings, ...]:
     Raises NotKnown if a configuration text is not known in a preview.
     """
     if group.etcd is None:
-        return tuple(EtcdSettings(each.title, _of_workload(facts, each)) for each in group.workloads)
+        return tuple(_of_workload(facts, each) for each in group.workloads)
     names = {member.node for member in group.etcd.members}
     machines = (each for each in facts.machines if each.single and each.node in names)
     return tuple(_of_machine(each) for each in machines if each.files)
@@ -135,12 +139,15 @@ def _of_file(path: str, text: str) -> dict[str, str]:
     return found | dict(_FLAG.findall("\n".join(_STARTS.findall(plain))))
 
 
-def _of_workload(facts: Facts, workload: Workload) -> dict[str, str]:
+def _of_workload(facts: Facts, workload: Workload) -> EtcdSettings:
     found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for each in written(workload, facts.config_maps):
         text = each.read()
-        found |= _of_text(f"{each.name}={text}" if each.name.startswith("ETCD_") else text)
-    return found
+        own = _of_text(f"{each.name}={text}" if each.name.startswith("ETCD_") else text)
+        found |= own
+        texts |= dict.fromkeys(own, f"its {each.name}" if each.name == COMMAND else each.name)
+    return EtcdSettings(workload.title, found, texts=texts)
 
 
 def _of_text(text: str) -> dict[str, str]:

@@ -21,6 +21,7 @@ NEW_CLUSTER = "wsrep_new_cluster"
 TRUE = ("1", "on", "yes", "true")
 
 _PREFIXES = ("wsrep", "innodb")
+_PROVIDER = "wsrep_provider_options"
 _ADDRESS_VARIABLES = ("MARIADB_GALERA_CLUSTER_ADDRESS", "WSREP_CLUSTER_ADDRESS", "CLUSTER_JOIN")
 """Environment variables that set wsrep_cluster_address: in Bitnami's, the official and Percona's image."""
 _BOOTSTRAPPING = ("MARIADB_GALERA_CLUSTER_BOOTSTRAP", "MARIADB_GALERA_FORCE_SAFETOBOOTSTRAP")
@@ -37,17 +38,27 @@ class Galera:
 
     options: Mapping[str, str]
     """Options of mariadbd that begin with wsrep or innodb, by name with underscores."""
+    places: Mapping[str, str]
+    """What contains each of the options, for messages, such as "galera.cnf of ConfigMap db"."""
 
     def option(self, default: Default) -> str | None:
         """Returns the value of the mariadbd option that `default` names; None if the option is not set."""
         return self.options.get(default.setting)
+
+    def says(self, default: Default) -> str:
+        """Returns text for a finding about the option that `default` names, with what contains it."""
+        return default.actual(self.option(default), self.places.get(default.setting, ""))
+
+    def provider_says(self, default: Default) -> str:
+        """Returns text for a finding about an option in wsrep_provider_options, with what contains it."""
+        return default.actual(self.provider(default), self.places.get(_PROVIDER, ""))
 
     def provider(self, default: Default) -> str | None:
         """Returns the value of an option in wsrep_provider_options; None if it is not set.
 
         `default` names the option.
         """
-        pairs = (each.partition("=") for each in self.options.get("wsrep_provider_options", "").split(";"))
+        pairs = (each.partition("=") for each in self.options.get(_PROVIDER, "").split(";"))
         return {name.strip(): value.strip() for name, _, value in pairs}.get(default.setting)
 
     @property
@@ -63,14 +74,21 @@ class Galera:
 def galera(facts: Facts, workload: Workload) -> Galera:
     """Reads the Galera settings of a workload. Raises NotKnown or Malformed if a configuration text cannot be read."""
     options: dict[str, str] = {}
+    places: dict[str, str] = {}
+
+    def add(found: Mapping[str, str], place: str) -> None:
+        options.update(found)
+        places.update(dict.fromkeys(found, place))
+
     for config in read_by(workload, facts.config_maps):
         for name in config.files:
             if name.endswith((".cnf", ".ini")):
-                options |= _of_file(config.files[name])
+                add(_of_file(config.files[name]), f"{name} of {config.title}")
     for container in workload.pod.at("containers").items():
-        options |= _of_environment(environment(workload, container, facts.config_maps))
-        options |= dict(_of_arguments(command_line(container)))
-    return Galera(options)
+        title = f"container {container.at('name').text()} of {workload.title}"
+        add(_of_environment(environment(workload, container, facts.config_maps)), f"the environment of {title}")
+        add(dict(_of_arguments(command_line(container))), f"the command of {title}")
+    return Galera(options, places)
 
 
 def is_true(value: str) -> bool:

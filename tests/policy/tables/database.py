@@ -91,7 +91,7 @@ CASES = (
         DATABASE,
         configured(f"{GOOD}gcomm://\n"),
         fails="mysqld",
-        message="wsrep_cluster_address is gcomm://, which starts a new cluster",
+        message="wsrep_cluster_address is gcomm:// in galera.cnf of ConfigMap db-config, which starts a new cluster",
     ),
     case(
         keeps,
@@ -126,7 +126,7 @@ CASES = (
         DATABASE,
         options("gcache.size=1G; pc.ignore_sb = true"),
         fails="mysqld",
-        message="pc.ignore_sb is true; expected false",
+        message="pc.ignore_sb is true in galera.cnf of ConfigMap db-config; expected false",
     ),
     case(
         keeps, "quorum ignored", DATABASE, options("pc.ignore_quorum=YES"), fails="mysqld", message="pc.ignore_quorum"
@@ -174,18 +174,24 @@ CASES = (
             DATABASE,
             configured(f"[mysqld]\ninnodb_flush_log_at_trx_commit = {value} # faster\n"),
             fails="mysqld",
-            message=f"innodb_flush_log_at_trx_commit is {value}; expected 1",
+            message=f"innodb_flush_log_at_trx_commit is {value} in galera.cnf of ConfigMap db-config; expected 1",
         )
         for value in "023"
     ),
-    case(flushes, "an argument", running("--innodb-flush-log-at-trx-commit=0"), fails="mysqld", message="is 0"),
+    case(
+        flushes,
+        "an argument",
+        running("--innodb-flush-log-at-trx-commit=0"),
+        fails="mysqld",
+        message="is 0 in the command of container db of StatefulSet mysqld; expected 1",
+    ),
     case(
         flushes,
         "no doublewrite",
         DATABASE,
         configured("[mysqld]\ninnodb_doublewrite=off\n"),
         fails="mysqld",
-        message="innodb_doublewrite is off; expected ON",
+        message="innodb_doublewrite is off in galera.cnf of ConfigMap db-config; expected ON",
     ),
     case(flushes, "one member", quorum("single", "mysqld-server", replicas=1)),
     case(flushes, "an unknown configuration", DATABASE, configured(UNKNOWN), undecided="mysqld"),

@@ -192,7 +192,9 @@ CASES = (
         fails="etcd",
         message="master-1 has force-new-cluster=true in /etc/systemd/system/etcd.service; expected false",
     ),
-    case(keeps, "unsafe writes", pods(ETCD_UNSAFE_NO_FSYNC="true"), fails="etcd", message="unsafe-no-fsync=true"),
+    case(
+        keeps, "unsafe writes", pods(ETCD_UNSAFE_NO_FSYNC="true"), fails="etcd", message="=true in ETCD_UNSAFE_NO_FSYNC"
+    ),
     case(
         keeps,
         "removal without a majority",

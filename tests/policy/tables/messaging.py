@@ -30,7 +30,8 @@ CASES = (
         RABBIT,
         configured(f"{GOOD}{CLEANUP}false\n"),
         fails="rabbitmq",
-        message="cluster_formation.node_cleanup.only_log_warning is false; expected true",
+        message="cluster_formation.node_cleanup.only_log_warning is false in rabbitmq.conf of "
+        "ConfigMap rabbit-config; expected true",
     ),
     case(remembers, "one broker", reading(quorum(replicas=1), "rabbit"), configured(f"{CLEANUP}false\n")),
     case(remembers, "unknown configuration", RABBIT, configured(UNKNOWN), undecided="rabbitmq"),
@@ -48,7 +49,7 @@ CASES = (
         RABBIT,
         configured("[{ra, [{wal_sync_method, none}]}].", "advanced.config"),
         fails="rabbitmq",
-        message="wal_sync_method is none; expected datasync",
+        message="wal_sync_method is none in advanced.config of ConfigMap rabbit-config; expected datasync",
     ),
     case(syncs, "no RabbitMQ", workload("keystone")),
     case(syncs, "unknown configuration", RABBIT, configured(UNKNOWN, "advanced.config"), undecided="rabbitmq"),
@@ -81,7 +82,7 @@ CASES = (
         RABBIT,
         configured("cluster_partition_handling = autoheal"),
         fails="rabbitmq",
-        message="cluster_partition_handling is autoheal",
+        message="cluster_partition_handling is autoheal in",
     ),
     case(
         pauses,
@@ -170,7 +171,7 @@ CASES = (
         configured("default_queue_type = classic"),
         fails="rabbitmq",
         passes="rabbit-config",
-        message="default_queue_type is classic; expected quorum",
+        message="default_queue_type is classic in rabbitmq.conf of ConfigMap rabbit-config; expected quorum",
     ),
     case(queues, "without any configuration", quorum().but(spec__template__spec__volumes=None), fails="rabbitmq"),
     case(
