@@ -43,7 +43,7 @@ ACTIVE = . .venv/bin/activate &&
 
 .DEFAULT_GOAL := help
 .PHONY: help setup environment cluster browser up refresh preview audit diff review plan config pin doctor destroy test unit \
-	e2e e2e-kills e2e-fuzz e2e-proofs e2e-machines e2e-drills prove services machines cloud cloud-status drill cloud-down action credentials snapshot verify domains lint format bench docs clean
+	e2e e2e-kills e2e-fuzz e2e-proofs e2e-machines e2e-drills prove services machines cloud cloud-status drill cloud-down action credentials status snapshot verify domains lint format bench docs clean
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -142,6 +142,9 @@ cloud-down: setup ## Remove all machines of `make cloud` from this host
 
 credentials: setup ## Write the administrator's clouds.yaml and openrc of a live STACK to build/STACK/credentials/
 	@$(QUORATE) credentials --stack="$$STACK"
+
+status: setup ## Show the living quorums of a live STACK, and whether SERVER may go now (without it, which servers may); read-only
+	@$(QUORATE) status --stack="$$STACK" --ask="$$SERVER"
 
 action: setup ## List the actions of STACK, or run NAME=<action> in its cluster (BACKUP=<name>: the one to restore)
 	@$(QUORATE) action --stack="$$STACK" --name="$$NAME" --backup="$$BACKUP"

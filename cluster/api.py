@@ -84,7 +84,7 @@ class Api:
     """Sends requests to the API server of a cluster. Thread-safe."""
 
     def __init__(self, access: Access) -> None:
-        self._access = access
+        self.access = access
         self._local = threading.local()
 
     def call(  # noqa: PLR0913 - a request has as many parts
@@ -101,8 +101,8 @@ class Api:
 
         Raises Unreachable without a response.
         """
-        target = self._access.prefix + path + ("?" + urlencode(query) if query else "")
-        headers = {"Accept": "application/json", "Content-Type": content, **self._access.headers, **(headers or {})}
+        target = self.access.prefix + path + ("?" + urlencode(query) if query else "")
+        headers = {"Accept": "application/json", "Content-Type": content, **self.access.headers, **(headers or {})}
         payload = None if body is None else json.dumps(body)
         for last in (False, True):
             connection = self._connection()
@@ -151,7 +151,7 @@ class Api:
         connection = self._new_connection(timeout=TIMEOUT)
         query = urlencode({"watch": "1", "resourceVersion": version, "allowWatchBookmarks": "true"})
         try:
-            connection.request("GET", f"{self._access.prefix}{path}?{query}", headers=self._access.headers)
+            connection.request("GET", f"{self.access.prefix}{path}?{query}", headers=self.access.headers)
             response = connection.getresponse()
         except (OSError, http.client.HTTPException) as error:
             connection.close()
@@ -169,7 +169,7 @@ class Api:
         return self._local.connection
 
     def _new_connection(self, timeout: float) -> http.client.HTTPSConnection:
-        access = self._access
+        access = self.access
         return http.client.HTTPSConnection(access.host, access.port, timeout=timeout, context=access.tls)
 
 

@@ -32,7 +32,7 @@ Deploy and check OpenStack control planes that keep their quorum.
 A stack is Pulumi.<stack>.yaml or examples/<stack>.yaml. Paths in messages are relative to the clone.
 
 Exit codes: 0 success; 1 the command failed, an error is in the stack file, or a mandatory rule or a check fails;
-2 wrong usage; 3 `diff` or `review` found a forbidden change; 130 interrupted.
+2 wrong usage; 3 `diff` or `review` found a forbidden change, or `status` a member that is lost; 130 interrupted.
 """
 
 app = typer.Typer(help=HELP, no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -319,6 +319,21 @@ def snapshot(stack: StackOption = "dev") -> int:
     from commands.live import snapshot as snapshots
 
     return snapshots.collect(_clone(), stack)
+
+
+@_command
+def status(
+    stack: StackOption = "dev",
+    ask: Annotated[
+        str, typer.Option(help="Only whether this server may go now: 0 if it may, 3 if not.", metavar="SERVER")
+    ] = "",
+    watch: Annotated[bool, typer.Option("--watch", help="Ask again every 5 seconds, until Ctrl-C.")] = False,
+    as_json: JsonOption = False,
+) -> int:
+    """Show the living quorums of a live stack, and which server may be taken away now. Read-only."""
+    from commands.live import status as living
+
+    return living.show(_clone(), stack, as_json=as_json, watch=watch, ask=ask)
 
 
 @_command

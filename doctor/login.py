@@ -21,6 +21,8 @@ from formats.ssh_options import options
 PROBE = Path(__file__).with_name("probe.sh")
 LIMIT = 60
 """Seconds until a probe that does not end fails."""
+FAILED = 255
+"""Exit code of the OpenSSH client if it did not run the command (ssh(1))."""
 JUMP = "quorate-jump-host"
 """Name under which the jump host's key is in the file of known hosts."""
 
@@ -96,7 +98,7 @@ def read(machine: Machine, ssh: Ssh, known_hosts: Path) -> Reading:
     try:
         return Reading(parse(done.stdout), earliest, time.time())
     except IncompleteError:
-        raise _error(done.stderr, machine, ssh) from None
+        raise login_error(done.stderr, machine, ssh) from None
 
 
 def command(machine: Machine, ssh: Ssh, known_hosts: Path) -> list[str]:
@@ -110,7 +112,8 @@ def command(machine: Machine, ssh: Ssh, known_hosts: Path) -> list[str]:
     return ["ssh", *found, machine.address, "sh -s"]
 
 
-def _error(messages: str, machine: Machine, ssh: Ssh) -> LoginError:
+def login_error(messages: str, machine: Machine, ssh: Ssh) -> LoginError:
+    """Returns the problem and the remedy that the messages of the OpenSSH client mean."""
     names = {"host": "it", "key": "hostKey", "user": ssh.user, "port": ssh.port, "address": machine.address}
     jump = ssh.jump_host
     if jump and any(each in messages for each in (JUMP, f"@{jump.host}:", f"host {jump.host} port", f"{jump.host}: ")):

@@ -63,6 +63,8 @@ def make(clone: Path, *words: str, **variables: str) -> list[str]:
         (["drill", "SERVER=virt2"], ["drill", "--stack=dev", "--server=virt2", "--kind="]),
         (["drill", "KIND=drains"], ["drill", "--stack=dev", "--server=", "--kind=drains"]),
         (["drill", "ALL=1"], ["drill", "--stack=dev", "--server=", "--kind=", "--all"]),
+        (["status", "STACK=prod"], ["status", "--stack=prod", "--ask="]),
+        (["status", "SERVER=virt2"], ["status", "--stack=dev", "--ask=virt2"]),
         (["credentials", "STACK=prod"], ["credentials", "--stack=prod"]),
         (["snapshot", "STACK=prod"], ["snapshot", "--stack=prod"]),
     ],

@@ -1,0 +1,84 @@
+"""`quorate status`: the living quorums of a stack, and which server may be taken away now. Read-only."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+from cluster.api import ApiError, Unreachable
+from commands import stack
+from commands.live import connection
+from commands.stack import ValidStack
+from console.errors import UserError
+from operations.living import status_text
+from operations.living.cloud import LivingCloud, read_cloud
+from operations.living.leaving import leaves
+from text.quoting import printable
+from text.suggestion import did_you_mean
+
+PAUSE = 5.0
+"""Seconds between two readings of `--watch`. Project figure: each starts RabbitMQ's and Ceph's command lines once."""
+
+
+def show(root: Path, name: str, *, as_json: bool = False, watch: bool = False, ask: str = "") -> int:
+    """Prints the state of all quorums, or whether the server `ask` may go.
+
+    Returns 0 if every quorum is whole, 3 if one has lost a member, 1 if one is lost or was not asked; with `ask`, 0 if
+    the server may go, 3 if not, 1 if the cluster does not answer. Raises UserError if the stack is not live, or has no
+    such server.
+    """
+    found = stack.load(root, name)
+    if found.is_rendered:
+        raise UserError(f"{name} has the target {found.target}: it has no cluster whose quorums could be asked.")
+    if ask:
+        return _answer(root, found, ask, as_json=as_json)
+    while True:
+        cloud = _read(root, found)
+        going = leaves(cloud)
+        if as_json:
+            print(json.dumps(status_text.document(cloud, going), indent=2), flush=True)
+        else:
+            clear = "\033[H\033[2J" if watch and sys.stdout.isatty() else ""
+            now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+            print(f"{clear}{name}, {now}\n{printable(status_text.shown(cloud, going))}", end="", flush=True)
+        if not watch:
+            return status_text.exit_code(cloud)
+        time.sleep(PAUSE)
+
+
+def _answer(root: Path, found: ValidStack, ask: str, *, as_json: bool) -> int:
+    machines = {node.name: node.server for node in found.plan.machines}
+    servers = {*machines.values(), *(host.server for host in found.plan.hosts)}
+    if ask not in servers:
+        if ask in machines:
+            raise UserError(
+                f"{ask} is a virtual machine of {machines[ask]}: ask for the server, --ask {machines[ask]}."
+            )
+        raise UserError(f"{found.name} has no server {ask}{did_you_mean(ask, sorted(servers))}.")
+    cloud = _read(root, found)
+    asked = next(each for each in leaves(cloud) if each.server == ask)
+    if as_json:
+        document = status_text.document(cloud, [asked])
+        print(json.dumps(document["servers"][0], indent=2))
+    elif asked.may_go:
+        print(printable("; ".join((f"{ask} may go now", *asked.effects))))
+    else:
+        print(printable(f"{ask} may not go now: {'; '.join(asked.reasons)}"))
+    if cloud.problems:
+        return 1
+    return 0 if asked.may_go else 3
+
+
+def _read(root: Path, found: ValidStack) -> LivingCloud:
+    """Reads the cloud. If no API server answers, only etcd is asked, which may be the reason."""
+    try:
+        cluster = connection.connect(root, found)
+    except UserError as error:
+        return read_cloud(found.plan, None, str(error))
+    try:
+        return read_cloud(found.plan, cluster)
+    except (ApiError, Unreachable) as error:
+        return read_cloud(found.plan, None, f"The cluster of context {cluster.context} does not answer: {error}")

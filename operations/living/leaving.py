@@ -1,0 +1,168 @@
+"""Which server may be taken away now, and which may go one after the other.
+
+A pure function of the living state. It counts members with their data, so that it is stricter than a budget, which
+counts pods that are ready.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from cluster.objects import Object, holds, name, number, text, texts
+from contract import NAME
+from operations.living.cloud import OSD, LivingCloud, is_ready, workload_of
+from operations.living.quorum import LivingMember, LivingQuorum
+
+
+@dataclass(frozen=True)
+class Leave:
+    """Whether a server may be taken away now, and why not."""
+
+    server: str
+    nodes: tuple[str, ...]
+    """The machines that go with it: itself and its virtual machines, as far as they carry something of the stack."""
+    members: tuple[tuple[str, str], ...]
+    """The members of quorums on them: pairs of quorum and member."""
+    reasons: tuple[str, ...]
+    """Why it may not go now; () if it may."""
+    effects: tuple[str, ...]
+    """What its loss means although it may go, such as an election."""
+    lost: int = 0
+    """Number of its members that do not take part in their quorum already."""
+
+    @property
+    def may_go(self) -> bool:
+        """Whether it may be taken away now."""
+        return not self.reasons
+
+
+def leaves(cloud: LivingCloud) -> tuple[Leave, ...]:
+    """Returns for each physical server of a cloud whether it may go now, sorted by name."""
+    question = _Question(cloud)
+    return tuple(question.leave(server) for server in sorted(question.machines))
+
+
+def servers_of(cloud: LivingCloud) -> dict[str, tuple[str, ...]]:
+    """Returns the names of the machines on each physical server; () for a virt host without any."""
+    found: dict[str, list[str]] = {host.server: [] for host in cloud.plan.hosts}
+    for node in cloud.plan.machines:
+        found.setdefault(node.server, []).append(node.name)
+    return {server: tuple(nodes) for server, nodes in found.items()}
+
+
+def in_order(found: Sequence[Leave]) -> tuple[Leave, ...]:
+    """Returns the servers that may go one after the other, each whole again before the next, in this order.
+
+    This is the largest such set: a server that may not go now would not be admitted by the return of others. First
+    those whose members are lost already, because their return makes a quorum whole; then those with fewer members;
+    those with a leader last, because each of them costs an election.
+    """
+    going = [each for each in found if each.may_go]
+    return tuple(sorted(going, key=lambda each: (not each.lost, bool(each.effects), len(each.members), each.server)))
+
+
+class _Question:
+    """What is computed once for all servers, so that a cloud of a thousand takes no longer for each."""
+
+    def __init__(self, cloud: LivingCloud) -> None:
+        self.cloud = cloud
+        self.machines = servers_of(cloud)
+        self._servers = {node: server for server, nodes in self.machines.items() for node in nodes}
+        self._members: dict[str, list[tuple[LivingQuorum, LivingMember]]] = defaultdict(list)
+        self._homeless: dict[str, list[LivingMember]] = defaultdict(list)
+        for quorum in cloud.quorums:
+            for member in quorum.members:
+                node = cloud.places.get((quorum.name, member.name))
+                if node in self._servers:
+                    self._members[self._servers[node]].append((quorum, member))
+                elif member.counts:
+                    self._homeless[quorum.name].append(member)
+        self._pods: dict[str, list[Object]] = defaultdict(list)
+        for pod in cloud.pods:
+            self._pods[self._servers.get(text(pod, "spec", "nodeName"), "")].append(pod)
+        self._budgets = [(name(each), texts(each, "spec", "selector", "matchLabels"), each) for each in cloud.budgets]
+        self._by_workload: dict[str, list[tuple[str, Mapping[str, str], Object]]] = defaultdict(list)
+        ready = {name(node) for node in cloud.nodes if holds(node, "Ready")}
+        self._masters = {master.name for master in cloud.plan.masters if master.name in ready}
+        for entry in self._budgets:
+            self._by_workload[entry[1].get(NAME, "")].append(entry)
+
+    def leave(self, server: str) -> Leave:
+        here = self._members[server]
+        return Leave(
+            server,
+            self.machines[server],
+            tuple((quorum.name, member.name) for quorum, member in here),
+            (
+                *self.cloud.problems,
+                *self._quorums(here),
+                *self._api(server),
+                *self._storage(server),
+                *self._blocking(server),
+            ),
+            (*self._elections(here), *self._instances(server)),
+            lost=sum(not member.counts for _, member in here),
+        )
+
+    def _quorums(self, here: Sequence[tuple[LivingQuorum, LivingMember]]) -> Iterator[str]:
+        gone = Counter(quorum.name for quorum, member in here if member.counts and member.votes)
+        asked: set[str] = set()
+        for quorum, member in here:
+            if quorum.name in asked:
+                continue
+            asked.add(quorum.name)
+            left = quorum.counting - gone[quorum.name]
+            if quorum.standing == "unknown":
+                yield f"{quorum.name} could not be asked: {member.says}"
+            elif gone[quorum.name] and left < quorum.needed:
+                lost = [each.name for each in quorum.voters if not each.counts]
+                without = f"; lost already: {', '.join(lost)}" if lost else ""
+                counts = f"{quorum.needed} of {len(quorum.voters)} members, {left} would be left"
+                yield f"{quorum.name} needs {counts}{without}"
+        for name_ in asked & self._homeless.keys():
+            named = ", ".join(member.name for member in self._homeless[name_])
+            yield f"it is not known where {named} of {name_} runs"
+
+    def _api(self, server: str) -> Iterator[str]:
+        own = self._masters.intersection(self.machines[server])
+        if own and own == self._masters:
+            yield "no other master is Ready: there would be no API server"
+
+    def _storage(self, server: str) -> Iterator[str]:
+        carries = any(workload_of(pod) == OSD for pod in self._pods[server])
+        storage = self.cloud.storage
+        if storage is None:
+            if carries:
+                yield "Ceph could not be asked about its OSDs"
+            return
+        hosts = sum(bool(storage.up.get(node)) for node in self.machines[server])
+        if not hosts:
+            return
+        if storage.unclean:
+            yield f"Ceph restores copies: {storage.unclean} placement groups have not all of them where they belong"
+        for pool in storage.pools:
+            if pool.copies - hosts < pool.least:
+                yield f"pool {pool.name} would have {pool.copies - hosts} copies, and serves with {pool.least}"
+
+    def _blocking(self, server: str) -> Iterator[str]:
+        """Yields the budgets that admit no eviction. A quorum says more than its budget."""
+        quorums = {quorum.name for quorum in self.cloud.quorums}
+        here = Counter(workload_of(pod) for pod in self._pods[server] if is_ready(pod))
+        for workload, pods in here.items():
+            if workload in quorums:
+                continue
+            for named, _, budget in self._by_workload.get(workload, ()):
+                if not number(budget, "status", "disruptionsAllowed"):
+                    yield f"budget {named} admits no eviction now, and {pods} of its pods run here"
+
+    def _elections(self, here: Sequence[tuple[LivingQuorum, LivingMember]]) -> Iterator[str]:
+        for quorum, member in here:
+            if member.leads and len(quorum.voters) > 1:
+                yield f"{quorum.name} elects another leader"
+
+    def _instances(self, server: str) -> Iterator[str]:
+        counts = self.cloud.instances
+        if counts and (total := sum(counts.get(node, 0) for node in self.machines[server])):
+            yield f"{total} instances must be moved first"

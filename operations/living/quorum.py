@@ -1,0 +1,89 @@
+"""The state of a living quorum and of its members, the same for every kind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from blueprint.plan.quorum_limits import majority
+from operations.living.answers import Answer, disk_use
+
+Standing = Literal["whole", "reduced", "lost", "unknown"]
+"""`whole`: every member takes part, and nothing is wrong with any. `reduced`: it serves, without a member or with one
+that is in trouble. `lost`: it has no majority. `unknown`: nobody could say."""
+
+
+@dataclass(frozen=True)
+class LivingMember:
+    """A member of a quorum, as the quorum's own program sees it now."""
+
+    name: str
+    counts: bool
+    """Whether it takes part in the quorum with its data, so that another member may stop."""
+    says: str
+    """Its state in the words of its program; for a member that does not count, why."""
+    is_down: bool = False
+    """Whether it was reached, and its program does not run, or refuses."""
+    votes: bool = True
+    """Whether it has a vote: a learner of etcd has none, and serves."""
+    leads: bool = False
+    """Whether it leads, so that its stop costs an election."""
+    troubles: tuple[str, ...] = ()
+    """What is wrong with it although it counts."""
+    version: str = ""
+
+
+@dataclass(frozen=True)
+class LivingQuorum:
+    """A quorum as its own program sees it now."""
+
+    name: str
+    kind: str
+    """Which program it is of: etcd, galera, rabbitmq, ceph or opensearch."""
+    members: tuple[LivingMember, ...]
+    serves: bool | None
+    """Whether it has a majority, by its own program; None if no member could be asked."""
+    figures: tuple[str, ...] = ()
+    """What its program measures, such as the size of a database, in words."""
+    troubles: tuple[str, ...] = ()
+    """What is wrong with the quorum as a whole, such as an alarm."""
+    notes: tuple[str, ...] = ()
+    """What an operator may want to change, and which disturbs nobody now."""
+
+    @property
+    def voters(self) -> tuple[LivingMember, ...]:
+        """The members with a vote."""
+        return tuple(member for member in self.members if member.votes)
+
+    @property
+    def counting(self) -> int:
+        """Number of members with a vote that take part now."""
+        return sum(member.counts for member in self.voters)
+
+    @property
+    def needed(self) -> int:
+        """Number of members with a vote that must take part."""
+        return majority(len(self.voters))
+
+    @property
+    def standing(self) -> Standing:
+        """What the state means."""
+        if self.serves is None:
+            # Members that were reached and do not run are no majority, whatever the others are.
+            others = len(self.voters) - sum(member.is_down for member in self.voters)
+            return "lost" if others < self.needed else "unknown"
+        if not self.serves:
+            return "lost"
+        sound = all(member.counts and not member.troubles for member in self.members)
+        return "whole" if sound and not self.troubles and not different_versions(self) else "reduced"
+
+
+def different_versions(quorum: LivingQuorum) -> tuple[str, ...]:
+    """Returns the versions of the members if they differ, as in an upgrade that was not ended; otherwise ()."""
+    found = sorted({member.version for member in quorum.members if member.version})
+    return tuple(found) if len(found) > 1 else ()
+
+
+def silent(name: str, reason: str, answer: Answer) -> LivingMember:
+    """Returns a member that did not answer, or whose answer cannot be read."""
+    return LivingMember(name, counts=False, says=reason, is_down=answer.is_down, troubles=disk_use(answer))

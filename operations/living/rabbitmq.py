@@ -1,0 +1,144 @@
+"""Reads a RabbitMQ cluster: members, partitions, alarms, and quorum queues without a majority or not balanced."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from blueprint.plan.quorum_limits import majority
+from cluster.objects import Object, listed, mapping, number, text, words
+from operations.living.answers import DISK, Answer, Unanswered, disk_use
+from operations.living.quorum import LivingMember, LivingQuorum, silent
+
+CLUSTER, QUEUES = "cluster", "queues"
+UNBALANCED = 10
+"""Leaders of queues that a member has beyond its equal share from which the imbalance is named. Project figure."""
+# One start of Erlang for all vhosts, where `list_queues` needs one for each.
+_COUNT = """\
+Running = rabbit_nodes:list_running(),
+Get = fun(Key, Info) -> case lists:keyfind(Key, 1, Info) of {_, Found} -> Found; _ -> [] end end,
+Length = fun(Found) when is_list(Found) -> length(Found); (_) -> 0 end,
+All = [rabbit_amqqueue:info(Queue, [name, leader, members, online])
+       || Queue <- rabbit_amqqueue:list(), amqqueue:get_type(Queue) =:= rabbit_quorum_queue],
+Has = fun(Info) -> {Length(Get(online, Info)), Length(Get(members, Info))} end,
+Lost = [list_to_binary(rabbit_misc:rs(Get(name, Info)))
+        || Info <- All, {Online, Members} <- [Has(Info)], Online =< Members div 2],
+Reduced = [1 || Info <- All, {Online, Members} <- [Has(Info)], Online < Members],
+Led = [{Node, length([1 || Info <- All, Get(leader, Info) =:= Node])} || Node <- Running],
+#{all => length(All), lost => length(Lost), named => lists:sublist(Lost, 5), reduced => length(Reduced),
+  led => maps:from_list(Led)}."""
+_CTL = "rabbitmqctl --quiet --timeout 8"
+QUESTIONS = {
+    CLUSTER: f"{_CTL} cluster_status --formatter=json",
+    QUEUES: f'{_CTL} eval --formatter=json "{_COUNT}"',
+    DISK: "df -Pk /var/lib/rabbitmq",
+}
+
+
+def read(name: str, declared: Sequence[str], answers: Mapping[str, Answer]) -> LivingQuorum:
+    """Returns the state of a RabbitMQ cluster. `declared`: names of the stack's members; `answers`: theirs, by name."""
+    found: dict[str, Object] = {}
+    problems: dict[str, str] = {}
+    for member in declared:
+        try:
+            found[member] = _status(answers[member])
+        except Unanswered as error:
+            problems[member] = str(error)
+    seen = Counter(_running(each) for member, each in found.items() if member in _running(each))
+    together = max(seen, key=lambda each: (len(each), seen[each]), default=frozenset[str]())
+    return LivingQuorum(
+        name,
+        "rabbitmq",
+        tuple(
+            _member(member, found[member], together, answers[member])
+            if member in found
+            else silent(member, problems[member], answers[member])
+            for member in declared
+        ),
+        serves=len(together) >= majority(len(declared)) if found else None,
+        figures=tuple(_figures(answers, together)),
+        troubles=tuple(dict.fromkeys((*_partitions(found), *_alarms(found), *_without_majority(answers, together)))),
+        notes=tuple(_notes(answers, together)),
+    )
+
+
+def _status(answer: Answer) -> Object:
+    found = answer.document(CLUSTER)
+    if "running_nodes" not in found:
+        raise Unanswered("what it says is not the status of a RabbitMQ cluster")
+    return found
+
+
+def _running(status: Object) -> frozenset[str]:
+    return frozenset(map(_member_name, words(status, "running_nodes")))
+
+
+def _member_name(node: str) -> str:
+    """Returns the member's name, such as rabbitmq-0, of an Erlang node's."""
+    return node.partition("@")[2].partition(".")[0]
+
+
+def _member(name: str, status: Object, together: frozenset[str], answer: Answer) -> LivingMember:
+    own = _running(status)
+    if name not in own:
+        says = "its broker does not run: it waits for the others, or was stopped"
+    elif own != together:
+        others = ", ".join(sorted(own - {name}))
+        says = f"runs with {others} only" if others else "runs alone: it does not see the others"
+    else:
+        says = "runs"
+    node = next((each for each in mapping(status, "versions") if _member_name(each) == name), "")
+    if text(status, "maintenance_status", node) not in ("", "not under maintenance"):
+        says += ", under maintenance"
+    version = text(status, "versions", node, "rabbitmq_version")
+    return LivingMember(name, name in own and own == together, says, troubles=disk_use(answer), version=version)
+
+
+def _queues(answers: Mapping[str, Answer], together: frozenset[str]) -> Object:
+    """Returns what the first member that can count says about quorum queues; {} if none can."""
+    for member in sorted(together & answers.keys()):
+        try:
+            found = mapping(answers[member].document(QUEUES), "value")
+        except Unanswered:
+            continue
+        if "all" in found:
+            return found
+    return {}
+
+
+def _figures(answers: Mapping[str, Answer], together: frozenset[str]) -> Iterator[str]:
+    if queues := _queues(answers, together):
+        yield f"{number(queues, 'all')} quorum queues"
+
+
+def _partitions(found: Mapping[str, Object]) -> Iterator[str]:
+    for member, status in found.items():
+        for node, apart in mapping(status, "partitions").items():
+            names = ", ".join(map(_member_name, words({"apart": apart}, "apart")))
+            yield f"partition: {member} says that {_member_name(node)} does not reach {names}"
+
+
+def _alarms(found: Mapping[str, Object]) -> Iterator[str]:
+    for status in found.values():
+        for alarm in listed(status, "alarms"):
+            kind = text(alarm, "resource") or text(alarm, "type")
+            yield f"{_member_name(text(alarm, 'node'))} has an alarm ({kind}): publishers are blocked on all members"
+
+
+def _without_majority(answers: Mapping[str, Answer], together: frozenset[str]) -> Iterator[str]:
+    queues = _queues(answers, together)
+    if lost := number(queues, "lost"):
+        yield f"{lost} quorum queues have no majority, such as {', '.join(words(queues, 'named'))}"
+    if together and not queues:
+        yield "its quorum queues could not be counted"
+
+
+def _notes(answers: Mapping[str, Answer], together: frozenset[str]) -> Iterator[str]:
+    queues = _queues(answers, together)
+    if reduced := number(queues, "reduced"):
+        yield f"{reduced} quorum queues have a replica that does not run"
+    led = {_member_name(node): int(count) for node, count in mapping(queues, "led").items()}
+    share = sum(led.values()) / len(led) if led else 0
+    if most := [member for member, count in led.items() if count - share >= UNBALANCED and count > 2 * share]:
+        shown = ", ".join(f"{led[member]} on {member}" for member in most)
+        yield f"leaders of quorum queues are not balanced: {shown} of {sum(led.values())} (rabbitmq-queues rebalance)"

@@ -1,0 +1,115 @@
+"""The living state as text for a terminal, and as JSON for programs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from operations.living.cloud import LivingCloud, is_ready, workload_of
+from operations.living.leaving import Leave, in_order
+from operations.living.quorum import LivingMember, LivingQuorum, Standing, different_versions
+from text.quoting import first_of
+
+VERSION = 1
+NAMED = 12
+"""Servers that a line names."""
+_WORDS: dict[Standing, str] = {"whole": "whole", "reduced": "REDUCED", "lost": "LOST", "unknown": "NOT ASKED"}
+_CODES: dict[Standing, int] = {"whole": 0, "reduced": 3, "lost": 1, "unknown": 1}
+
+
+def exit_code(cloud: LivingCloud) -> int:
+    """Returns 0 if every quorum is whole, 3 if one has lost a member, 1 if one is lost or was not asked."""
+    codes = {_CODES[quorum.standing] for quorum in cloud.quorums}
+    return 1 if 1 in codes or cloud.problems else max(codes, default=1)
+
+
+def shown(cloud: LivingCloud, found: Sequence[Leave]) -> str:
+    """Returns the state of all quorums, of what serves beside them, and which servers may go, as lines of text."""
+    lines = [*(f"{problem}" for problem in cloud.problems), *_quorums(cloud), *_replicas(cloud), "", *_servers(found)]
+    return "\n".join(lines) + "\n"
+
+
+def _quorums(cloud: LivingCloud) -> Iterator[str]:
+    width = max((len(quorum.name) for quorum in cloud.quorums), default=0)
+    for quorum in cloud.quorums:
+        count = f"{quorum.counting} of {len(quorum.voters)} members"
+        rest = "".join(f", {each}" for each in quorum.figures)
+        yield f"{_WORDS[quorum.standing]:<9} {quorum.name:<{width}}  {count}{rest}"
+        for member in quorum.members:
+            yield f"            {_member(cloud, quorum, member)}"
+        if versions := different_versions(quorum):
+            yield f"          ! its members have different versions: {', '.join(versions)}"
+        yield from (f"          ! {trouble}" for trouble in quorum.troubles)
+        yield from (f"          - {note}" for note in quorum.notes)
+
+
+def _member(cloud: LivingCloud, quorum: LivingQuorum, member: LivingMember) -> str:
+    node = cloud.places.get((quorum.name, member.name), "")
+    server = next((each.server for each in cloud.plan.machines if each.name == node), "")
+    where = f" on {node}" if node and node != member.name else ""
+    where += f" ({server})" if server and server != node else ""
+    state = member.says if member.counts else f"NOT COUNTED: {member.says}"
+    return f"{member.name}{where}: {'; '.join((state, *member.troubles))}"
+
+
+def _replicas(cloud: LivingCloud) -> Iterator[str]:
+    """Yields what serves without a vote and lacks replicas, by the readiness of its pods."""
+    lacking = [f"{name} {ready} of {wanted}" for name, ready, wanted in replicas(cloud) if ready < wanted]
+    if cloud.pods:
+        total = len(list(replicas(cloud)))
+        yield f"Beside them, {total - len(lacking)} of {total} services have all replicas ready."
+    yield from (f"          - {each} replicas ready" for each in lacking)
+
+
+def replicas(cloud: LivingCloud) -> Iterator[tuple[str, int, int]]:
+    """Yields the services whose replicas do not vote: name, replicas that are ready, and replicas in the plan."""
+    ready = Counter(workload_of(pod) for pod in cloud.pods if is_ready(pod))
+    quorums = {quorum.name for quorum in cloud.quorums}
+    for name, service in cloud.plan.workloads:
+        if name not in quorums and service.instances:
+            yield name, ready[name], service.instances
+
+
+def _servers(found: Sequence[Leave]) -> Iterator[str]:
+    going = in_order(found)
+    stays = [each for each in found if not each.may_go]
+    with_members = [each for each in going if each.members]
+    others = [each.server for each in going if not each.members]
+    yield f"{len(going)} of {len(found)} servers may go, one after the other, each whole again before the next:"
+    if others:
+        yield f"  {first_of(others, NAMED)}: without a member of a quorum"
+    for each in with_members:
+        names = ", ".join(member for _, member in each.members)
+        yield f"  {each.server}: {'; '.join((names, *each.effects))}"
+    if stays:
+        yield "These may not go:"
+    yield from (f"  {each.server}: {'; '.join(each.reasons)}" for each in stays)
+
+
+def document(cloud: LivingCloud, found: Sequence[Leave]) -> dict[str, Any]:
+    """Returns the state as a document of JSON."""
+    return {
+        "version": VERSION,
+        "exit": exit_code(cloud),
+        "problems": list(cloud.problems),
+        "quorums": [
+            {
+                **asdict(quorum),
+                "standing": quorum.standing,
+                "counting": quorum.counting,
+                "needed": quorum.needed,
+                "members": [
+                    {**asdict(member), "node": cloud.places.get((quorum.name, member.name))}
+                    for member in quorum.members
+                ],
+            }
+            for quorum in cloud.quorums
+        ],
+        "services": [{"name": name, "ready": ready, "replicas": wanted} for name, ready, wanted in replicas(cloud)],
+        "servers": [
+            {**asdict(each), "members": [list(pair) for pair in each.members], "may_go": each.may_go} for each in found
+        ],
+        "order": [each.server for each in in_order(found)],
+    }

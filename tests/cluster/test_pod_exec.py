@@ -1,0 +1,139 @@
+"""Commands in pods: a server in the test's process that answers as an API server does, frame by frame."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+import ssl
+import struct
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from cluster import pod_exec
+from cluster.api import ApiError, Unreachable
+from cluster.kubeconfig import Access
+from cluster.pod_exec import CommandOutput, PodContainer
+
+POD = PodContainer("openstack", "rabbitmq-0", "rabbitmq")
+SUCCESS = {"status": "Success"}
+
+
+def frame(stream: int, content: bytes, operation: int = 2, *, is_last: bool = True) -> bytes:
+    """A frame of a server, which has no mask."""
+    payload = bytes((stream, *content)) if operation in (1, 2) else content
+    size = len(payload)
+    head = bytes((0x80 * is_last | operation,))
+    return head + (bytes((size,)) if size < 126 else struct.pack(">BH", 126, size)) + payload
+
+
+def result(**status: Any) -> bytes:
+    return frame(3, json.dumps(status).encode())
+
+
+def run(
+    monkeypatch: pytest.MonkeyPatch, answer: Callable[[socket.socket], None], seconds: float = 5
+) -> tuple[str, Any]:
+    """Runs a command on a server that answers in this way. Returns its request, and what was returned or raised."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    received: list[str] = []
+
+    def serve() -> None:
+        connection, _ = listener.accept()
+        with connection:
+            received.append(connection.recv(65536).decode())
+            answer(connection)
+
+    def plain(host: str, port: int, *, timeout: float, context: ssl.SSLContext) -> http.client.HTTPConnection:
+        assert context
+        return http.client.HTTPConnection(host, port, timeout=timeout)
+
+    monkeypatch.setattr(http.client, "HTTPSConnection", plain)
+    threading.Thread(target=serve, daemon=True).start()
+    access = Access("127.0.0.1", listener.getsockname()[1], "", ssl.create_default_context(), {"Authorization": "x"})
+    try:
+        found: Any = pod_exec.run_in_pod(access, POD, ["sh", "-c", "a b"], seconds)
+    except (ApiError, Unreachable) as error:
+        found = error
+    listener.close()
+    return received[0], found
+
+
+def upgraded(*frames: bytes, then: Callable[[socket.socket], None] | None = None) -> Callable[[socket.socket], None]:
+    def answer(connection: socket.socket) -> None:
+        head = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n"
+        connection.sendall(head + b"".join(frames))
+        if then:
+            then(connection)
+
+    return answer
+
+
+def test_output_errors_and_success(monkeypatch: pytest.MonkeyPatch) -> None:
+    long = b"x" * 1000
+    frames = (frame(1, b"one "), frame(2, b"oops"), frame(1, long), result(**SUCCESS))
+    request, found = run(monkeypatch, upgraded(*frames))
+    assert found == CommandOutput("one " + long.decode(), "oops", 0)
+    assert "/api/v1/namespaces/openstack/pods/rabbitmq-0/exec?command=sh&command=-c&command=a+b" in request
+    assert "container=rabbitmq" in request
+    assert "Sec-WebSocket-Protocol: v4.channel.k8s.io" in request
+    assert "Authorization: x" in request
+
+
+def test_the_exit_code_of_a_command_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    details = {"causes": [{"reason": "ExitCode", "message": "64"}]}
+    _, found = run(
+        monkeypatch, upgraded(frame(1, b"half"), result(status="Failure", reason="NonZeroExitCode", details=details))
+    )
+    assert (found.text, found.code) == ("half", 64)
+
+
+def test_a_message_in_several_frames(monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = (frame(1, b"on", is_last=False), frame(0, b"e", operation=0), result(**SUCCESS))
+    assert run(monkeypatch, upgraded(*parts))[1].text == "one"
+
+
+def test_a_ping_is_answered_and_no_output(monkeypatch: pytest.MonkeyPatch) -> None:
+    answered: list[bytes] = []
+
+    def then(connection: socket.socket) -> None:
+        answered.append(connection.recv(64))
+        connection.sendall(frame(1, b"late") + result(**SUCCESS))
+
+    _, found = run(monkeypatch, upgraded(frame(0, b"hi", operation=9), then=then))
+    assert found.text == "late"
+    assert answered[0][0] == 0x8A
+    assert answered[0][1] == 0x82  # masked, two bytes
+
+
+def test_a_command_that_does_not_end_leaves_its_output(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, found = run(monkeypatch, upgraded(frame(1, b"first"), then=lambda _: time.sleep(1)), seconds=0.3)
+    assert found == CommandOutput("first", "", None)
+
+
+def test_a_connection_that_ends_is_no_success(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run(monkeypatch, upgraded(frame(1, b"first")))[1] == CommandOutput("first", "", None)
+    assert run(monkeypatch, upgraded(frame(1, b"first"), frame(0, b"", operation=8)))[1].code is None
+
+
+def test_a_refusal_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    body = json.dumps({"reason": "Forbidden", "message": "no pods/exec"})
+    refusal = f"HTTP/1.1 403 Forbidden\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode()
+    _, found = run(monkeypatch, lambda connection: connection.sendall(refusal))
+    assert isinstance(found, ApiError)
+    assert (found.status, found.message) == (403, "no pods/exec")
+
+
+def test_a_command_that_was_not_started_is_no_exit_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, found = run(monkeypatch, upgraded(result(status="Failure", message="container is not running")))
+    assert isinstance(found, Unreachable)
+    assert "container is not running" in str(found)
+
+
+def test_a_silent_server_is_unreachable(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, found = run(monkeypatch, lambda _: time.sleep(1), seconds=0.3)
+    assert isinstance(found, Unreachable)

@@ -1,0 +1,154 @@
+"""A cloud read from a cluster with pods, whose members answer what real ones have answered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from blueprint.plan.nodes import Node
+from blueprint.plan.planner import plan
+from blueprint.stackfile.settings import ExistingCluster, Ssh
+from cluster.api import Api
+from cluster.objects import Object
+from operations.live_cluster import LiveCluster
+from operations.living import asking
+from operations.living.answers import Answer
+from operations.living.cloud import LivingCloud, read_cloud
+from tests.operations.living.living_cloud import pod, ready_node
+from tests.operations.living.recorded_answers import answers
+from tests.stacks import full_size, parsed
+
+SETTINGS = parsed(full_size("100"))
+PLAN = plan(SETTINGS)
+RECORDED = {
+    "mariadb": answers("galera-whole"),
+    "rabbitmq": answers("rabbitmq-whole"),
+    "ceph-mon": answers("ceph-whole"),
+}
+
+
+class Cluster:
+    """An API server that lists pods and budgets."""
+
+    def __init__(self, *pods: Object) -> None:
+        self.pods = list(pods)
+
+    def items(self, path: str) -> tuple[list[Object], str]:
+        return (self.pods if path.endswith("/pods") else []), "1"
+
+
+def member(name: str, node: str) -> Object:
+    container = {"mysqld": "mariadb", "elasticsearch-kibana": "opensearch"}.get(name[:-2], name[:-2])
+    status = {"containerStatuses": [{"name": container, "state": {"running": {}}}], "phase": "Running"}
+    return {**pod(name, name[:-2], node), "status": status}
+
+
+MEMBERS = [
+    member(f"{quorum}-{number}", f"ctl0{number + 1}")
+    for quorum in ("mysqld", "rabbitmq", "ceph-mon", "elasticsearch-kibana")
+    for number in range(3)
+]
+
+
+@pytest.fixture
+def answering(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """Members answer as real ones did, but OpenSearch, which nobody can ask; etcd's are named as the masters."""
+    etcd = dict(zip(("master1", "master2", "master3"), answers("etcd-whole").values(), strict=True))
+    renamed = {
+        name: Answer({key: said.replace("etcd-0", "master1").replace("etcd-1", "master2").replace("etcd-2", "master3")
+                      for key, said in answer.parts.items()})
+        for name, answer in etcd.items()
+    }  # fmt: skip
+
+    def in_pod(_api: Api, found: Object | None, container: str, _questions: Mapping[str, str]) -> Answer:
+        if problem := asking.not_running(found, container):
+            return Answer(problem=problem)
+        return RECORDED.get(container, {}).get(found["metadata"]["name"] if found else "", Answer(problem="not found"))
+
+    def on_machine(node: Node, _ssh: Ssh, known_hosts: Path) -> Answer:
+        assert known_hosts.is_file()
+        return renamed[node.name]
+
+    monkeypatch.setattr(asking, "in_pod", in_pod)
+    monkeypatch.setattr(asking, "on_machine", on_machine)
+    return monkeypatch
+
+
+def read(*pods: Object, **changes: Any) -> LivingCloud:
+    made = replace(PLAN, settings=SETTINGS.model_copy(update=changes))
+    nodes = tuple(ready_node(node.name) for node in PLAN.nodes)
+    return read_cloud(made, LiveCluster(cast("Api", Cluster(*pods)), made, "admin", nodes))
+
+
+def standings(cloud: LivingCloud) -> dict[str, str]:
+    return {quorum.name: quorum.standing for quorum in cloud.quorums}
+
+
+@pytest.mark.usefixtures("answering")
+def test_every_quorum_is_read_by_its_own_program() -> None:
+    assert standings(read(*MEMBERS)) == {
+        "etcd": "whole",
+        "mysqld": "whole",
+        "rabbitmq": "whole",
+        "ceph-mon": "whole",
+        "elasticsearch-kibana": "unknown",
+    }
+
+
+@pytest.mark.usefixtures("answering")
+def test_members_have_the_node_of_their_pod() -> None:
+    cloud = read(*MEMBERS)
+    assert cloud.places["rabbitmq", "rabbitmq-2"] == "ctl03"
+    assert cloud.places["etcd", "master1"] == "master1"
+    assert cloud.storage
+
+
+@pytest.mark.usefixtures("answering")
+def test_a_pod_that_is_gone_is_a_lost_member() -> None:
+    found = read(*(each for each in MEMBERS if each["metadata"]["name"] != "mysqld-1"))
+    assert standings(found)["mysqld"] == "reduced"
+    mysqld = next(each for each in found.quorums if each.name == "mysqld")
+    assert mysqld.members[1].says == "it has no pod"
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"status": {"phase": "Pending"}}, "its pod is Pending"),
+        (
+            {
+                "status": {
+                    "containerStatuses": [{"name": "rabbitmq", "state": {"waiting": {"reason": "CrashLoopBackOff"}}}]
+                }
+            },
+            "its container is waiting (CrashLoopBackOff)",
+        ),
+        ({"metadata": {"name": "a", "deletionTimestamp": "2026-11-28T10:00:00Z"}}, "since 2026-11-28T10:00:00Z"),
+    ],
+)
+def test_a_container_that_does_not_run_is_not_asked(changes: dict[str, Any], said: str) -> None:
+    assert said in asking.not_running({**member("rabbitmq-0", "ctl01"), **changes}, "rabbitmq")
+
+
+@pytest.mark.usefixtures("answering")
+def test_etcd_of_an_existing_cluster_is_not_of_the_stack() -> None:
+    cloud = read(*MEMBERS, cluster=ExistingCluster(context="cloud-1"))
+    assert "etcd" not in standings(cloud)
+
+
+@pytest.mark.usefixtures("answering")
+def test_without_an_api_server_etcd_is_asked() -> None:
+    cloud = read_cloud(PLAN, None, "the API server does not answer")
+    assert standings(cloud)["etcd"] == "whole"
+    assert {each for name, each in standings(cloud).items() if name != "etcd"} == {"unknown"}
+    assert cloud.problems == ("the API server does not answer",)
+
+
+def test_a_machine_without_a_host_key_cannot_be_asked(tmp_path: Path) -> None:
+    found = asking.on_machine(PLAN.members[0], Ssh(), tmp_path / "known_hosts")
+    assert "no hostKey" in found.problem
+    assert not found.is_down

@@ -1,0 +1,91 @@
+"""What `quorate status` prints, its JSON and its exit code."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from blueprint.plan.planner import plan
+from operations.living import status_text
+from operations.living.cloud import LivingCloud
+from operations.living.leaving import leaves
+from tests.operations.living.living_cloud import living, pod
+from tests.stacks import full_size, parsed
+
+PLAN = plan(parsed(full_size("100")))
+WHOLE = living(PLAN)
+
+
+def shown(cloud: LivingCloud) -> str:
+    return status_text.shown(cloud, leaves(cloud))
+
+
+def unknown(cloud: LivingCloud, name: str) -> LivingCloud:
+    return replace(cloud, quorums=tuple(replace(q, serves=None) if q.name == name else q for q in cloud.quorums))
+
+
+@pytest.mark.parametrize(
+    ("cloud", "code"),
+    [
+        (WHOLE, 0),
+        (living(PLAN, {"mysqld-1": "Joining"}), 3),
+        (unknown(living(PLAN, {"mysqld-1": "Joining"}), "rabbitmq"), 1),
+        (unknown(WHOLE, "rabbitmq"), 1),
+        (replace(WHOLE, quorums=tuple(replace(q, serves=q.name != "etcd") for q in WHOLE.quorums)), 1),
+        (replace(WHOLE, quorums=tuple(replace(q, troubles=("alarm",)) for q in WHOLE.quorums)), 3),
+        (replace(WHOLE, problems=("the API server does not answer",)), 1),
+        (replace(WHOLE, quorums=()), 1),
+    ],
+)
+def test_exit_codes(cloud: LivingCloud, code: int) -> None:
+    assert status_text.exit_code(cloud) == code
+    assert status_text.document(cloud, leaves(cloud))["exit"] == code
+
+
+def test_a_whole_cloud() -> None:
+    text = shown(WHOLE)
+    assert "whole     etcd" in text
+    assert "3 of 3 members" in text
+    assert "may not go" not in text
+
+
+def test_a_lost_member_is_named_with_its_node_and_why_others_stay() -> None:
+    node = WHOLE.places["mysqld", "mysqld-1"]
+    text = shown(living(PLAN, {"mysqld-1": "Joining: it has not all data yet"}))
+    assert "REDUCED   mysqld" in text
+    assert f"mysqld-1 on {node}: NOT COUNTED: Joining: it has not all data yet" in text
+    assert "These may not go:" in text
+    assert "mysqld needs 2 of 3 members, 1 would be left; lost already: mysqld-1" in text
+
+
+def test_nothing_is_called_whole_that_was_not_asked() -> None:
+    text = shown(unknown(WHOLE, "rabbitmq"))
+    assert "NOT ASKED rabbitmq" in text
+
+
+def test_replicas_that_do_not_vote() -> None:
+    keystone = next(service.instances for name, service in PLAN.workloads if name == "keystone")
+    pods = [pod(f"keystone-{number}", "keystone", "ctl01", ready=number > 0) for number in range(keystone)]
+    text = shown(living(PLAN, pods=pods))
+    assert f"keystone {keystone - 1} of {keystone} replicas ready" in text
+    assert "services have all replicas ready" in text
+
+
+def test_versions_that_differ() -> None:
+    first, *others = WHOLE.quorums
+    members = tuple(replace(each, version=f"3.6.{number}") for number, each in enumerate(first.members))
+    cloud = replace(WHOLE, quorums=(replace(first, members=members), *others))
+    assert "its members have different versions: 3.6.0, 3.6.1, 3.6.2" in shown(cloud)
+    assert status_text.exit_code(cloud) == 3
+
+
+def test_json_is_complete() -> None:
+    document = json.loads(json.dumps(status_text.document(WHOLE, leaves(WHOLE))))
+    assert document["version"] == 1
+    quorum = document["quorums"][0]
+    assert (quorum["name"], quorum["standing"], quorum["needed"], len(quorum["members"])) == ("etcd", "whole", 2, 3)
+    assert quorum["members"][0]["node"] == "master1"
+    assert set(document["order"]) == {each["server"] for each in document["servers"]}
+    assert all(each["may_go"] for each in document["servers"])
