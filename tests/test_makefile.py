@@ -142,6 +142,7 @@ TARGETS = (
     "drill",
     "action",
     "credentials",
+    "status",
     "snapshot",
     "verify",
     "bench",

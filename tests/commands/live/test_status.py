@@ -32,10 +32,20 @@ def live(monkeypatch: pytest.MonkeyPatch) -> list[LivingCloud]:
         assert plan == found.plan
         return replace(clouds[-1], problems=(problem,) if problem else ())
 
-    monkeypatch.setattr(stack, "load", lambda _root, _name: found)
-    monkeypatch.setattr(connection, "connect", lambda _root, _stack: None)
+    def load(_root: Path, _name: str) -> ValidStack:
+        return found
+
+    monkeypatch.setattr(stack, "load", load)
+    connected(monkeypatch, None)
     monkeypatch.setattr(status, "read_cloud", read)
     return clouds
+
+
+def connected(monkeypatch: pytest.MonkeyPatch, cluster: LiveCluster | None) -> None:
+    def connect(_root: Path, _stack: ValidStack) -> LiveCluster | None:
+        return cluster
+
+    monkeypatch.setattr(connection, "connect", connect)
 
 
 def server_of(cloud: LivingCloud, member: tuple[str, str]) -> str:
@@ -109,7 +119,7 @@ def test_a_cluster_that_ends_to_answer(live: list[LivingCloud], monkeypatch: pyt
         return replace(living(plan), problems=(problem,))
 
     made = LiveCluster(None, live[0].plan, "admin", ())  # type: ignore[arg-type]
-    monkeypatch.setattr(connection, "connect", lambda _root, _stack: made)
+    connected(monkeypatch, made)
     monkeypatch.setattr(status, "read_cloud", read)
     assert status.show(ROOT, "dev") == 1
     assert calls == ["", "The cluster of context admin does not answer: GET pods: reset"]

@@ -43,7 +43,7 @@ class Cluster:
 
 def member(name: str, node: str) -> Object:
     container = {"mysqld": "mariadb", "elasticsearch-kibana": "opensearch"}.get(name[:-2], name[:-2])
-    status = {"containerStatuses": [{"name": container, "state": {"running": {}}}], "phase": "Running"}
+    status: Object = {"containerStatuses": [{"name": container, "state": {"running": {}}}], "phase": "Running"}
     return {**pod(name, name[:-2], node), "status": status}
 
 
