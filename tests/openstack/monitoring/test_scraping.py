@@ -91,7 +91,11 @@ def test_alerts_follow_from_the_members_of_the_plan(large: Plan, single: Plan) -
     assert five["QuorumMemberLost", "warning"].endswith("< 5")
     assert five["QuorumLost", "critical"] == "< 3"
     three = thresholds(large, "rabbitmq")
-    assert three == {("QuorumMemberLost", "critical"): "== 2", ("QuorumLost", "critical"): "< 2"}
+    assert three == {
+        ("QuorumMemberSilent", "info"): "< 3",
+        ("QuorumMemberLost", "critical"): "== 2",
+        ("QuorumLost", "critical"): "< 2",
+    }
     assert thresholds(single, "galera") == {("QuorumLost", "critical"): "< 1"}, "a single member is lost as a whole"
 
 

@@ -124,21 +124,33 @@ def test_a_lost_member_of_three_is_critical_after_two_minutes(tool: ServiceMachi
     """One lost member of three is critical, because one more loss would end the majority."""
     metrics = quorum()
     metrics.gone(metrics.members[1])
-    assert raised(tool, rules(3), metrics, "6m") == {}
     count = f"{metrics.quorum}: 2 of 3 members are left, 2 are needed; lost: {metrics.members[1]}"
-    assert raised(tool, rules(3), metrics, "8m") == {"QuorumMemberLost": ("critical", count)}
+    named = {"QuorumMemberSilent": ("info", count)}
+    assert raised(tool, rules(3), metrics, "6m") == named
+    assert raised(tool, rules(3), metrics, "8m") == named | {"QuorumMemberLost": ("critical", count)}
 
 
 @pytest.mark.parametrize("quorum", [galera, rabbitmq, etcd])
-def test_a_lost_majority_is_critical_after_a_minute(tool: ServiceMachine, quorum: Any) -> None:
+def test_a_silent_member_is_named_while_it_is_silent_for_a_minute(tool: ServiceMachine, quorum: Any) -> None:
+    """The last answer is of 4:45; the next question, of 5:00, has no answer."""
+    metrics = quorum()
+    metrics.gone(metrics.members[1])
+    assert raised(tool, rules(3), metrics, "5m") == {}
+    ((name, (severity, summary)),) = raised(tool, rules(3), metrics, "5m15s").items()
+    assert (name, severity) == ("QuorumMemberSilent", "info")
+    assert summary.endswith(f"lost: {metrics.members[1]}")
+
+
+@pytest.mark.parametrize("quorum", [galera, rabbitmq, etcd])
+def test_a_lost_majority_is_critical_at_the_second_evaluation(tool: ServiceMachine, quorum: Any) -> None:
     metrics = quorum()
     for member in metrics.members[:2]:
         metrics.gone(member)
-    found = raised(tool, rules(3), metrics, "6m30s")
+    assert raised(tool, rules(3), metrics, "5m") == {}
+    found = raised(tool, rules(3), metrics, "5m15s")
     lost = " ".join(metrics.members[:2])
-    assert found == {
-        "QuorumLost": ("critical", f"{metrics.quorum}: 1 of 3 members are left, 2 are needed; lost: {lost}")
-    }
+    count = f"{metrics.quorum}: 1 of 3 members are left, 2 are needed; lost: {lost}"
+    assert found == {"QuorumLost": ("critical", count), "QuorumMemberSilent": ("info", count)}
 
 
 def test_of_five_members_the_second_loss_is_critical(tool: ServiceMachine) -> None:
@@ -148,6 +160,7 @@ def test_of_five_members_the_second_loss_is_critical(tool: ServiceMachine) -> No
         for member in metrics.members[:lost]:
             metrics.gone(member)
         found = raised(tool, rules(5), metrics, "10m")
+        found.pop("QuorumMemberSilent", None)
         severities.append(" ".join(f"{name} {severity}" for name, (severity, _) in found.items()))
     assert severities == ["", "QuorumMemberLost warning", "QuorumMemberLost critical", "QuorumLost critical"]
 
@@ -177,7 +190,7 @@ def test_a_member_that_answers_and_reaches_no_other_is_lost(tool: ServiceMachine
         if line["series"].startswith("rabbitmq_unreachable") and "rabbitmq-0" in line["series"]:
             line["values"] = "2x100"
     found = raised(tool, rules(3), metrics, "10m")
-    assert set(found) == {"QuorumMemberLost", "RabbitmqPartitioned"}
+    assert set(found) == {"QuorumMemberLost", "QuorumMemberSilent", "RabbitmqPartitioned"}
     assert found["QuorumMemberLost"][1].endswith("lost: rabbitmq-0")
 
 
@@ -188,6 +201,15 @@ def test_a_member_that_never_becomes_synced_is_noticed(tool: ServiceMachine) -> 
     ((name, (severity, summary)),) = raised(tool, rules(3), metrics, "11m").items()
     assert (name, severity) == ("GaleraMemberNotSynced", "warning")
     assert "mysqld-2 has been in state 3" in summary
+
+
+def test_a_member_that_stands_aside_is_named(tool: ServiceMachine) -> None:
+    """A desynced member still votes, so that none is lost."""
+    metrics = galera(3).each("mysql_global_status_wsrep_desync_count", "0x100")
+    metrics.lines[-1]["values"] = "0x19 1x80"
+    ((name, (severity, summary)),) = raised(tool, rules(3), metrics, "5m").items()
+    assert (name, severity) == ("GaleraMemberAside", "info")
+    assert "mysqld-2 stands aside" in summary
 
 
 def test_a_partition_and_an_alarm_are_noticed(tool: ServiceMachine) -> None:
