@@ -32,6 +32,9 @@ CONFLICTS = (1020, 1205, 1213)
 (innodb_snapshot_isolation), lock wait timeout, deadlock."""
 NOT_PREPARED = 1047
 """Code of the error of a member that is not in the primary component."""
+ASKED = 5
+"""Seconds between two questions of ProxySQL's monitor to a member (its default)."""
+SYNCED = "4"
 stop = threading.Event()
 
 
@@ -68,8 +71,31 @@ def total(cursor: Any) -> list[int]:
     return [row[0] for row in cursor.fetchall()]
 
 
-def client(settings: Any, numbers: Any, process: int, history: Any) -> None:
-    """Runs transactions on one member, and changes to the next member when the member rejects a write.
+def connect(settings: Any, choice: int) -> Any:
+    """Connects to the member with the index `choice`."""
+    members = settings["members"]
+    return pymysql.connect(
+        host=members[choice % len(members)], user=settings["user"], password=settings["password"],
+        database=settings["database"], connect_timeout=2, read_timeout=10, write_timeout=10,
+    )  # fmt: skip
+
+
+def watch(settings: Any, choice: int, aside: set[int]) -> None:
+    """Asks a member for its state as ProxySQL's monitor does: one that answers and is not Synced gets no traffic."""
+    connection: Any = None
+    while not stop.wait(ASKED):
+        try:
+            connection = connection or connect(settings, choice)
+            with connection.cursor() as cursor:
+                cursor.execute("SHOW GLOBAL STATUS LIKE 'wsrep_local_state'")
+                synced = cursor.fetchone()[1] == SYNCED
+            (aside.discard if synced else aside.add)(choice)
+        except pymysql.err.MySQLError:
+            connection = None  # clients notice it themselves
+
+
+def client(settings: Any, numbers: Any, process: int, history: Any, aside: set[int]) -> None:
+    """Runs transactions on one member, and changes to the next when the member rejects a write or is in `aside`.
 
     All clients begin with the same member if the settings have `one_writer`, as with ProxySQL.
     """
@@ -79,13 +105,11 @@ def client(settings: Any, numbers: Any, process: int, history: Any) -> None:
         number, said, invoked = next(numbers), "no", time.monotonic()
         read, written = (number // APPENDS * LISTS + random.randrange(LISTS) for _ in range(2))  # noqa: S311
         steps: list[Any] = [["append", written, number]]
+        if choice % len(members) in aside:
+            connection, choice = None, choice + 1
         try:
             if connection is None:
-                connection = pymysql.connect(
-                    host=members[choice % len(members)], user=settings["user"], password=settings["password"],
-                    database=settings["database"],
-                    connect_timeout=2, read_timeout=10, write_timeout=10,
-                )  # fmt: skip
+                connection = connect(settings, choice)
             with connection.cursor() as cursor:
                 if number % TOTALS == 0:
                     read_all = {"process": process, "action": "total", "invoked": invoked, "outcome": "ok"}
@@ -117,9 +141,13 @@ def main() -> None:
     settings = json.load(open("/etc/load.json"))  # noqa: PTH123, SIM115
     signal.signal(signal.SIGTERM, lambda _number, _frame: stop.set())
     numbers = itertools.count(settings["first"])
+    aside: set[int] = set()
+    for choice in range(len(settings["members"]) if settings["one_writer"] else 0):
+        threading.Thread(target=watch, args=(settings, choice, aside), daemon=True).start()
     with open("/history.jsonl", "a", buffering=1) as history:  # noqa: PTH123
         threads = [
-            threading.Thread(target=client, args=(settings, numbers, number, history)) for number in range(CLIENTS)
+            threading.Thread(target=client, args=(settings, numbers, number, history, aside))
+            for number in range(CLIENTS)
         ]
         for thread in threads:
             thread.start()

@@ -38,7 +38,7 @@ def main(arguments: Sequence[str]) -> int:
             """Logs no requests, because probes are frequent."""
 
     server = ThreadingHTTPServer(("", PORT), Handler)
-    for target in (server.serve_forever, member.watch):
+    for target in (server.serve_forever, member.watch, member.disk.watch, member.keep_pace):
         threading.Thread(target=target, daemon=True).start()
     try:
         return member.run()

@@ -21,6 +21,8 @@ FORCED = "forced-bootstrap.log"
 RESTORED = "restored.log"
 """File with the time at which the data was restored. scripts/galera_backup/restore.py writes it, and so do members that
 take over restored data."""
+SPEED = "disk-speed.log"
+"""File that is synced again and again, which shows how fast the disk is."""
 UNFINISHED = "unfinished-install.log"
 COMPLETE = "complete-data"
 """File beside data that is on disk as a whole. A state transfer deletes it with the old data, and syncs nothing itself:

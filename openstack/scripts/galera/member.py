@@ -18,7 +18,8 @@ from typing import Any
 
 from . import data
 from .decision import Decision, Position, decide, waited_for
-from .server import Progress, Status, server_status, transfers_state, written
+from .disk import PAUSE, Peer, SyncSpeed, dispensable
+from .server import Progress, Status, server_status, set_desync, transfers_state, written
 
 INITIAL_SQL = Path("/etc/mysql/initial.sql")
 """SQL statements that create the first accounts. The member that bootstraps a new cluster executes them once."""
@@ -45,6 +46,8 @@ class Member:
         self._status: Status | None = None
         self._stuck = 0.0
         self._gives_up = False
+        self.disk = SyncSpeed(data.DIRECTORY / data.SPEED)
+        self._is_aside = False
 
     def watch(self) -> None:
         """Reads the status of mariadbd every two seconds, so that requests need not query it."""
@@ -65,12 +68,46 @@ class Member:
                 server.terminate()
             time.sleep(2)
 
+    def keep_pace(self) -> None:
+        """Stands aside while the disk is slow and a majority of the others serves without this member."""
+        while True:
+            time.sleep(PAUSE)
+            if self.server and (self.disk.slow or self._is_aside):
+                self.stand_aside_or_return()
+
+    def stand_aside_or_return(self) -> None:
+        """Takes this member out of the traffic or back into it, as its disk and the others are now.
+
+        A desynced member votes and replicates, but it slows nobody down: ProxySQL sends it nothing, and it takes no
+        part in flow control.
+        """
+        status, view = server_status(), data.last_view()
+        if not status:
+            return
+        self._is_aside = self._is_aside and status.desynced  # a mariadbd that has been started again is not
+        goes = self.disk.slow and dispensable(len(view), self.peers(view))
+        if goes and status.is_synced and set_desync(on=True):
+            say("stands aside: its disk is slow, and a majority of the others serves without it")
+            self._is_aside = True
+        if self._is_aside and not goes and set_desync(on=False):
+            why = "the others need it" if self.disk.slow else "its disk is fast again"
+            say(f"no longer stands aside: {why}")
+            self._is_aside = False
+
+    def peers(self, view: Sequence[str]) -> list[Peer]:
+        """Requests what the others of a component tell of themselves. Returns those that answer."""
+        addresses = [f"{name}.{self.domain}" for name in view if name != self.own.name]
+        with ThreadPoolExecutor(max_workers=8) as pool:
+            return [each for each in pool.map(ask_peer, addresses) if each]
+
     def answer(self, path: str) -> tuple[int, str]:
         """Returns the HTTP status and the text for a request to `path`."""
         if path == "/position":
             return (200, json.dumps(asdict(self.position()))) if self.has_read else (503, "reads its data")
         if path == "/ready":
             return self._ready()
+        if path == "/peer":
+            return 200, json.dumps(asdict(Peer(serves=self._ready()[0] == 200, slow=self.disk.slow)))
         if path == "/alive":
             if self.server and self._stuck > PATIENCE:
                 return 503, f"no progress for {self._stuck:.0f} s: {self._ready()[1]}"
@@ -102,7 +139,8 @@ class Member:
         if status is None:
             return 503, "mariadbd does not answer"
         component = "primary" if status.primary else "non-primary"
-        return (200 if status.is_synced else 503), f"{status.comment}, {component} component of {status.uuid}"
+        why = " because its disk is slow" if self._is_aside else ""
+        return (200 if status.is_synced else 503), f"{status.comment}{why}, {component} component of {status.uuid}"
 
     def others(self) -> list[Position]:
         """Requests the positions of all other members, by known names and by addresses. Returns those that answer."""
@@ -173,12 +211,24 @@ class Member:
 def ask(address: str) -> Position | None:
     """Requests the position of the member at an address; None if the member does not answer."""
     try:
-        with urllib.request.urlopen(f"http://{address}:{PORT}/position", timeout=3) as response:
-            said: dict[str, Any] = json.load(response)
+        said = _asked(address, "/position")
         said["view"] = tuple(said["view"])
         return Position(**said)
     except (OSError, ValueError, TypeError, KeyError):
         return None
+
+
+def ask_peer(address: str) -> Peer | None:
+    """Requests what the member at an address tells of itself; None if it does not answer, or is from before."""
+    try:
+        return Peer(**_asked(address, "/peer"))
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def _asked(address: str, path: str) -> dict[str, Any]:
+    with urllib.request.urlopen(f"http://{address}:{PORT}{path}", timeout=3) as response:
+        return json.load(response)
 
 
 def addresses_of(domain: str) -> set[str]:

@@ -39,12 +39,10 @@ _QUERY = "SHOW GLOBAL STATUS LIKE 'wsrep\\_%'; SELECT 'desync', @@GLOBAL.wsrep_d
 
 def server_status() -> Status | None:
     """Queries mariadbd's replication status, without a password. Returns None if mariadbd does not answer."""
-    command = ["mariadb", "--no-defaults", "--protocol=socket", f"--socket={option('socket')}", "-rNBe", _QUERY]
-    try:
-        result = subprocess.run(command, capture_output=True, text=True, timeout=5, check=True)
-    except (subprocess.SubprocessError, OSError):
+    said = _sql(_QUERY, seconds=5)
+    if said is None:
         return None
-    rows = (line.split("\t", 1) for line in result.stdout.splitlines())
+    rows = (line.split("\t", 1) for line in said.splitlines())
     said = {row[0]: row[-1] for row in rows}
     return Status(
         ready=said.get("wsrep_ready") == "ON",
@@ -56,6 +54,20 @@ def server_status() -> Status | None:
         view_number=said.get("wsrep_cluster_conf_id", ""),
         desynced=said.get("desync") == "1",
     )
+
+
+def set_desync(*, on: bool) -> bool:
+    """Takes mariadbd out of flow control and of ProxySQL's traffic, or back. Returns whether mariadbd did it."""
+    return _sql(f"SET GLOBAL wsrep_desync = {'ON' if on else 'OFF'}", seconds=30) is not None
+
+
+def _sql(statements: str, seconds: float) -> str | None:
+    """Runs statements as the user of the operating system. Returns the output; None if mariadbd does not answer."""
+    command = ["mariadb", "--no-defaults", "--protocol=socket", f"--socket={option('socket')}", "-rNBe", statements]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=True).stdout
+    except (subprocess.SubprocessError, OSError):
+        return None
 
 
 def transfers_state() -> bool:
