@@ -1,22 +1,22 @@
-"""Asks a quorum in the cluster whether an action may run: the members that are ready, or stopped."""
+"""Asks a quorum in the cluster whether an action may run: the members that take part, or stopped ones."""
 
 from __future__ import annotations
 
 import contract
 from blueprint.plan.quorum_limits import majority
-from cluster.objects import Object, holds, listed, name, number, text
+from cluster.objects import Object, listed, number
 from console.errors import UserError
 from openstack.config.wiring import ENVIRONMENT
 from operations.actions import Action
 from operations.live_cluster import LiveCluster
+from operations.living.cloud import read_quorum
 
 _PODS = f"/api/v1/namespaces/{ENVIRONMENT}/pods"
 
 
 def require_quorum(cluster: LiveCluster, action: Action, quorum: str) -> None:
-    """Raises UserError unless as many members of a quorum are ready, or stopped, as the action requires."""
+    """Raises UserError unless as many members of a quorum take part, or are stopped, as the action requires."""
     members = pods(cluster, quorum)
-    ready = [name(each) for each in members if is_ready(each)]
     workload = cluster.api.ask("GET", f"/apis/apps/v1/namespaces/{ENVIRONMENT}/statefulsets/{quorum}")
     wanted = number(workload, "spec", "replicas")
     if action.requires == "stopped":
@@ -28,9 +28,14 @@ def require_quorum(cluster: LiveCluster, action: Action, quorum: str) -> None:
             )
         return
     least = {"whole": wanted, "majority": majority(wanted), "nothing": 0}[action.requires]
-    if len(ready) < least or not wanted:
+    if not least and wanted:
+        return
+    found = read_quorum(cluster, quorum, members)
+    if found.counting < least or not wanted:
+        lost = "".join(f"\n  {member.name}: {member.says}" for member in found.members if not member.counts)
         raise UserError(
-            f"{action.name} needs {least} of {wanted} members of {quorum}; {len(ready)} are ready. Nothing was run."
+            f"{action.name} needs {least} of {wanted} members of {quorum}; {found.counting} take part. Nothing was run."
+            f"{lost}"
         )
 
 
@@ -38,8 +43,3 @@ def pods(cluster: LiveCluster, process: str) -> list[Object]:
     """Returns the pods of a service's process, such as mysqld, in the namespace of the cloud."""
     query = {"labelSelector": f"{contract.NAME}={process}"}
     return listed(cluster.api.ask("GET", _PODS, query=query), "items")
-
-
-def is_ready(pod: Object) -> bool:
-    """Whether a pod is Ready and not being deleted."""
-    return holds(pod, "Ready") and not text(pod, "metadata", "deletionTimestamp")

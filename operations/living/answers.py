@@ -13,7 +13,7 @@ _MARK = "@@ "
 _FAILED = "@! "
 _NOT_FOUND = {"126", "127"}
 """Exit codes of a shell for a program that is not there: the question was not asked."""
-PATIENCE = 10
+PATIENCE = 15
 """Seconds after which a member that has not answered a question counts as silent. Project figure: a member that works
 answers within 2 s on a busy machine; the programs' own limits are lower, so that they can say what is wrong."""
 DISK = "disk"

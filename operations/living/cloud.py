@@ -13,15 +13,18 @@ from blueprint.plan.layout import ServicePlan
 from blueprint.plan.plan import Plan
 from cluster.objects import Object, holds, name, text, texts
 from doctor.login import write_known_hosts
-from openstack.config.wiring import ENVIRONMENT
+from openstack.config.wiring import ENVIRONMENT, wiring
 from operations.live_cluster import LiveCluster
-from operations.living import asking, ceph, etcd
+from operations.living import agents, asking, ceph, etcd
+from operations.living.agents import LivingAgents
 from operations.living.answers import Answer
 from operations.living.asking import Ask
 from operations.living.quorum import LivingQuorum
 from operations.living.readers import READERS
 
 ETCD = "etcd"
+_AGENTS_OF = {"nova": "nova-api", "neutron": "neutron-server", "cinder": "cinder-api"}
+"""A process of each project with agents, which a stack runs if it has the project."""
 _PODS = f"/api/v1/namespaces/{ENVIRONMENT}/pods"
 _BUDGETS = f"/apis/policy/v1/namespaces/{ENVIRONMENT}/poddisruptionbudgets"
 OSD = "ceph-osd"
@@ -42,8 +45,7 @@ class LivingCloud:
     budgets: Sequence[Object] = ()
     problems: tuple[str, ...] = ()
     """What could not be asked beside the quorums' members."""
-    instances: Mapping[str, int] | None = field(default=None)
-    """Number of instances by compute; None if it is not known."""
+    agents: LivingAgents = field(default_factory=LivingAgents)
 
 
 def quorums_of(plan: Plan) -> tuple[ServicePlan, ...]:
@@ -67,12 +69,11 @@ def read_cloud(plan: Plan, cluster: LiveCluster | None, problem: str = "") -> Li
     by_name = {name(pod): pod for pod in pods}
     asks: dict[tuple[str, str], Ask] = {}
     for service in quorums_of(plan):
-        reader = READERS[service.process]
         for member in members_of(service):
             asks[service.name, member] = (
-                partial(asking.in_pod, cluster.api, by_name.get(member), reader.container, reader.questions)
+                _in_pod(cluster, service, by_name.get(member))
                 if cluster
-                else partial(Answer, problem=problem)
+                else partial(Answer, problem="its pod was not asked")
             )
     with TemporaryDirectory(prefix="quorate-status-") as directory:
         if plan.settings.cluster is None:
@@ -83,16 +84,50 @@ def read_cloud(plan: Plan, cluster: LiveCluster | None, problem: str = "") -> Li
                 for node in plan.members
             }
         answers = asking.ask_all(asks)
+    quorums = _read(plan, answers)
     return LivingCloud(
         plan,
-        quorums=_read(plan, answers),
+        quorums=quorums,
         places=places(plan, by_name),
         storage=ceph.storage({member: each for (quorum, member), each in answers.items() if quorum == "ceph-mon"}),
         nodes=cluster.nodes if cluster else (),
         pods=pods,
         budgets=budgets,
         problems=(problem,) if problem else (),
+        agents=_agents(cluster, quorums, by_name) if cluster else LivingAgents(),
     )
+
+
+def read_quorum(cluster: LiveCluster, name_: str, pods: Sequence[Object]) -> LivingQuorum:
+    """Asks one quorum in its members' pods, `pods`. Raises KeyError if the plan has no quorum of the name."""
+    service = {each.name: each for each in quorums_of(cluster.plan)}[name_]
+    by_name = {name(pod): pod for pod in pods}
+    asks = {(name_, member): _in_pod(cluster, service, by_name.get(member)) for member in members_of(service)}
+    answers = {member: answer for (_, member), answer in asking.ask_all(asks).items()}
+    return READERS[service.process].read(name_, tuple(answers), answers)
+
+
+def _in_pod(cluster: LiveCluster, service: ServicePlan, pod: Object | None) -> Ask:
+    reader = READERS[service.process]
+    return partial(asking.in_pod, cluster.api, pod, reader.container, reader.questions)
+
+
+def _agents(cluster: LiveCluster, quorums: Sequence[LivingQuorum], pods: Mapping[str, Object]) -> LivingAgents:
+    """Asks for the agents of each project in a member that counts of the Galera that has the project's databases."""
+    around = wiring(cluster.plan, ENVIRONMENT)
+    projects = [each for each, process in _AGENTS_OF.items() if around.has(process)]
+    answers: dict[str, Answer] = {}
+    for galera in dict.fromkeys(map(around.galera, projects)):
+        here = [project for project in projects if around.galera(project) == galera]
+        quorum = next(each for each in quorums if each.name == galera)
+        member = next((each.name for each in quorum.members if each.counts), "")
+        if member:
+            container = READERS["mysqld"].container
+            said = asking.in_pod(cluster.api, pods.get(member), container, agents.questions(here))
+        else:
+            said = Answer(problem=f"no member of {galera} takes part")
+        answers |= dict.fromkeys(here, said)
+    return agents.read(answers)
 
 
 def _read(plan: Plan, answers: Mapping[tuple[str, str], Answer]) -> tuple[LivingQuorum, ...]:

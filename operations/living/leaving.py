@@ -163,6 +163,6 @@ class _Question:
                 yield f"{quorum.name} elects another leader"
 
     def _instances(self, server: str) -> Iterator[str]:
-        counts = self.cloud.instances
+        counts = self.cloud.agents.instances
         if counts and (total := sum(counts.get(node, 0) for node in self.machines[server])):
             yield f"{total} instances must be moved first"

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from console.progress import duration
 from operations.living.cloud import LivingCloud, is_ready, workload_of
 from operations.living.leaving import Leave, in_order
 from operations.living.quorum import LivingMember, LivingQuorum, Standing, different_versions
@@ -27,7 +28,14 @@ def exit_code(cloud: LivingCloud) -> int:
 
 def shown(cloud: LivingCloud, found: Sequence[Leave]) -> str:
     """Returns the state of all quorums, of what serves beside them, and which servers may go, as lines of text."""
-    lines = [*(f"{problem}" for problem in cloud.problems), *_quorums(cloud), *_replicas(cloud), "", *_servers(found)]
+    lines = [
+        *cloud.problems,
+        *_quorums(cloud),
+        *_replicas(cloud),
+        *_agents(cloud),
+        "",
+        *_servers(found),
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -56,11 +64,27 @@ def _member(cloud: LivingCloud, quorum: LivingQuorum, member: LivingMember) -> s
 
 def _replicas(cloud: LivingCloud) -> Iterator[str]:
     """Yields what serves without a vote and lacks replicas, by the readiness of its pods."""
-    lacking = [f"{name} {ready} of {wanted}" for name, ready, wanted in replicas(cloud) if ready < wanted]
-    if cloud.pods:
-        total = len(list(replicas(cloud)))
-        yield f"Beside them, {total - len(lacking)} of {total} services have all replicas ready."
+    if cloud.problems:
+        return
+    found = list(replicas(cloud))
+    lacking = [f"{name} {ready} of {wanted}" for name, ready, wanted in found if ready < wanted]
+    yield f"Beside them, {len(found) - len(lacking)} of {len(found)} services have all replicas ready."
     yield from (f"          - {each} replicas ready" for each in lacking)
+
+
+def _agents(cloud: LivingCloud) -> Iterator[str]:
+    """Yields the agents whose heartbeat is late. Records of hosts that are no node are of former pods or computes."""
+    found = cloud.agents
+    nodes = [node.name for node in cloud.plan.nodes]
+    if found.agents:
+        silent, forgotten = found.silent(nodes), found.forgotten(nodes)
+        gone = f"; {forgotten} silent records are of hosts that the stack has not" if forgotten else ""
+        sent = len(found.agents) - len(silent) - forgotten
+        yield f"{sent} agents have sent their heartbeat, {len(silent)} have not{gone}."
+        for each in silent:
+            state = ", disabled" if each.is_disabled else ""
+            yield f"          - {each.kind} on {each.host} is silent for {duration(each.age)}{state}"
+    yield from (f"          - {each}" for each in found.unasked)
 
 
 def replicas(cloud: LivingCloud) -> Iterator[tuple[str, int, int]]:
@@ -108,6 +132,9 @@ def document(cloud: LivingCloud, found: Sequence[Leave]) -> dict[str, Any]:
             for quorum in cloud.quorums
         ],
         "services": [{"name": name, "ready": ready, "replicas": wanted} for name, ready, wanted in replicas(cloud)],
+        "agents": [{**asdict(each), "silent": each.is_silent} for each in cloud.agents.agents],
+        "instances": cloud.agents.instances,
+        "unasked": list(cloud.agents.unasked),
         "servers": [
             {**asdict(each), "members": [list(pair) for pair in each.members], "may_go": each.may_go} for each in found
         ],

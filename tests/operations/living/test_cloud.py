@@ -17,7 +17,7 @@ from cluster.objects import Object
 from operations.live_cluster import LiveCluster
 from operations.living import asking
 from operations.living.answers import Answer
-from operations.living.cloud import LivingCloud, read_cloud
+from operations.living.cloud import LivingCloud, read_cloud, read_quorum
 from tests.operations.living.living_cloud import pod, ready_node
 from tests.operations.living.recorded_answers import answers
 from tests.stacks import full_size, parsed
@@ -113,6 +113,36 @@ def test_a_pod_that_is_gone_is_a_lost_member() -> None:
     assert standings(found)["mysqld"] == "reduced"
     mysqld = next(each for each in found.quorums if each.name == "mysqld")
     assert mysqld.members[1].says == "it has no pod"
+
+
+def test_agents_are_asked_in_a_member_that_counts(answering: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, tuple[str, ...]]] = []
+    answer = asking.in_pod
+
+    def in_pod(api: Api, found: Object | None, container: str, questions: Mapping[str, str]) -> Answer:
+        if "nova" not in questions:
+            return answer(api, found, container, questions)
+        asked.append((found["metadata"]["name"] if found else "", tuple(questions)))
+        return Answer(dict.fromkeys(questions, "agent\tan agent\tcmp1\t9\t0\nend\n"))
+
+    answering.setattr(asking, "in_pod", in_pod)
+    found = read(*(each for each in MEMBERS if each["metadata"]["name"] != "mysqld-0"))
+    assert asked == [("mysqld-1", ("nova", "neutron", "cinder"))]
+    assert [agent.project for agent in found.agents.agents] == ["nova", "neutron", "cinder"]
+
+
+@pytest.mark.usefixtures("answering")
+def test_agents_are_not_asked_without_a_member() -> None:
+    found = read(*(each for each in MEMBERS if not each["metadata"]["name"].startswith("mysqld")))
+    assert [line.partition(": ")[2] for line in found.agents.unasked] == ["no member of mysqld takes part"] * 3
+
+
+@pytest.mark.usefixtures("answering")
+def test_one_quorum_is_read_in_its_pods() -> None:
+    cluster = LiveCluster(cast("Api", Cluster()), PLAN, "admin", ())
+    found = read_quorum(cluster, "mysqld", MEMBERS[:2])
+    assert (found.standing, found.counting) == ("reduced", 2)
+    assert [member.name for member in found.members] == ["mysqld-0", "mysqld-1", "mysqld-2"]
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from blueprint.plan.planner import plan
 from operations.living import leaving
+from operations.living.agents import LivingAgents
 from operations.living.ceph import Pool, Storage
 from operations.living.cloud import LivingCloud
 from operations.living.leaving import Leave, in_order, leaves
@@ -146,7 +147,7 @@ def test_osds_that_nobody_knows_of_keep_their_server() -> None:
 
 def test_instances_are_told_and_keep_nothing() -> None:
     node = PLAN.nodes[-1]
-    found = asked(living(PLAN, instances={node.name: 7}), node.server)
+    found = asked(living(PLAN, agents=LivingAgents(instances={node.name: 7})), node.server)
     assert found.may_go
     assert found.effects == ("7 instances must be moved first",)
 

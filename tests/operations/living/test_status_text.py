@@ -9,6 +9,7 @@ import pytest
 
 from blueprint.plan.planner import plan
 from operations.living import status_text
+from operations.living.agents import LivingAgent, LivingAgents
 from operations.living.cloud import LivingCloud
 from operations.living.leaving import leaves
 from tests.operations.living.living_cloud import living, pod
@@ -71,6 +72,17 @@ def test_replicas_that_do_not_vote() -> None:
     text = shown(living(PLAN, pods=pods))
     assert f"keystone {keystone - 1} of {keystone} replicas ready" in text
     assert "services have all replicas ready" in text
+
+
+def test_silent_agents_are_named_and_former_hosts_counted() -> None:
+    known = tuple(LivingAgent("nova", "nova-compute", name, age, False) for name, age in (("cmp1", 5), ("cmp2", 412)))
+    former = LivingAgent("nova", "nova-conductor", "nova-conductor-abc", 9999, is_disabled=False)
+    text = shown(living(PLAN, agents=LivingAgents((*known, former), {}, ("the agents of cinder were not read: x",))))
+    assert (
+        "1 agents have sent their heartbeat, 1 have not; 1 silent records are of hosts that the stack has not." in text
+    )
+    assert "nova-compute on cmp2 is silent for 6 min 52 s" in text
+    assert "the agents of cinder were not read: x" in text
 
 
 def test_versions_that_differ() -> None:

@@ -1,0 +1,101 @@
+"""Heartbeats of the agents of Nova, Neutron and Cinder, and the instances of each compute, from the databases.
+
+An agent that hangs keeps its pod ready and its messages unread; its last heartbeat tells. The databases are asked and
+not the APIs: that needs no password and no API that may be what is broken.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from operations.living.answers import Answer, Unanswered
+
+_SERVICES = (
+    "SELECT 'agent', s.binary, s.host, TIMESTAMPDIFF(SECOND, COALESCE(s.{seen}, s.created_at), UTC_TIMESTAMP()),"
+    " s.disabled FROM {base}.services s WHERE s.deleted = 0"
+)
+QUERIES: Mapping[str, tuple[str, ...]] = {
+    "nova": (
+        _SERVICES.format(seen="last_seen_up", base="nova"),
+        _SERVICES.format(seen="last_seen_up", base="nova_cell0"),
+        "SELECT 'instances', host, COUNT(*) FROM nova.instances WHERE deleted = 0 AND host IS NOT NULL GROUP BY host",
+    ),
+    "neutron": (
+        "SELECT 'agent', agent_type, host, TIMESTAMPDIFF(SECOND, heartbeat_timestamp, UTC_TIMESTAMP()),"
+        " NOT admin_state_up FROM neutron.agents",
+    ),
+    "cinder": (_SERVICES.format(seen="updated_at", base="cinder"),),
+}
+"""Queries by project."""
+SILENT = {"nova": 60, "neutron": 75, "cinder": 60}
+"""Seconds without a heartbeat after which a project calls its agent down: their defaults (service_down_time,
+agent_down_time)."""
+
+
+@dataclass(frozen=True)
+class LivingAgent:
+    """An agent of a project, as its database has it."""
+
+    project: str
+    kind: str
+    """Such as nova-compute, or "Open vSwitch agent"."""
+    host: str
+    age: int
+    """Seconds since its last heartbeat."""
+    is_disabled: bool
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether its project calls it down."""
+        return self.age > SILENT[self.project]
+
+
+@dataclass(frozen=True)
+class LivingAgents:
+    """The agents of all projects, the instances of each compute, and what could not be asked."""
+
+    agents: tuple[LivingAgent, ...] = ()
+    instances: Mapping[str, int] | None = None
+    """None if Nova's database was not read."""
+    unasked: tuple[str, ...] = ()
+
+    def silent(self, nodes: Iterable[str]) -> tuple[LivingAgent, ...]:
+        """Returns the silent agents on these nodes, the longest silent first."""
+        known = set(nodes)
+        found = (each for each in self.agents if each.is_silent and each.host.partition("@")[0] in known)
+        return tuple(sorted(found, key=lambda agent: -agent.age))
+
+    def forgotten(self, nodes: Iterable[str]) -> int:
+        """Returns the number of silent records whose host is none of these nodes, such as those of former pods."""
+        return sum(each.is_silent for each in self.agents) - len(self.silent(nodes))
+
+
+def questions(projects: Sequence[str]) -> dict[str, str]:
+    """Returns the questions for the databases of these projects, to a member of their Galera."""
+    client = "mariadb --no-defaults --protocol=socket --socket=/tmp/mysqld.sock --connect-timeout=5 -rNBe"
+    return {project: f'{client} "{"; ".join(QUERIES[project])}" && echo end' for project in projects}
+
+
+def read(answers: Mapping[str, Answer]) -> LivingAgents:
+    """Returns the agents by the answers of the projects' databases."""
+    agents: list[LivingAgent] = []
+    instances: Counter[str] | None = None
+    unasked: list[str] = []
+    for project, answer in answers.items():
+        try:
+            rows = [line.split("\t") for line in answer.text(project).splitlines()]
+            if rows[-1] != ["end"]:
+                raise Unanswered("the answer of its database is not complete")
+            agents += [_agent(project, row) for row in rows if row[0] == "agent"]
+            if project == "nova":
+                instances = Counter({row[1]: int(row[2]) for row in rows if row[0] == "instances"})
+        except (Unanswered, ValueError, IndexError) as error:
+            unasked.append(f"the agents of {project} were not read: {error}")
+    return LivingAgents(tuple(agents), instances, tuple(unasked))
+
+
+def _agent(project: str, row: Sequence[str]) -> LivingAgent:
+    _, kind, host, age, disabled = row
+    return LivingAgent(project, kind, host, int(age), disabled == "1")
