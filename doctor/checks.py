@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from blueprint.plan.nodes import Node
+from blueprint.stackfile.settings import Settings
 from contract import MASTER_POOL
+from doctor import container_checks
 from doctor.login import Reading
 
 CLOCK = 1
@@ -210,18 +212,26 @@ _BY_NODE: Mapping[str, Callable[[Node, Reading], Problems]] = {
     "name": hostname,
     "size": size,
     "disks": disks,
+    "forwarding": container_checks.forwarding,
+    "resolver": container_checks.resolver,
+}
+_BY_STACK: Mapping[str, Callable[[Node, Reading, Settings], Problems]] = {
+    "versions": container_checks.versions,
+    "containerd": container_checks.containerd,
 }
 _BY_MEMBER: Mapping[str, Callable[[Node, Reading, bool], Problems]] = {
     "programs": programs,
     "etcd": etcd,
     "ports": ports,
 }
-CHECKS = (*_ALIKE, *_BY_NODE, *_BY_MEMBER)
-"""Names of the checks of a single machine: those that are alike for all, and those that depend on the node."""
+CHECKS = (*_BY_STACK, *_ALIKE, *_BY_NODE, *_BY_MEMBER)
+"""Names of the checks of a single machine: those that are alike for all, and those that depend on node or stack."""
 
 
-def of_machine(node: Node, reading: Reading, *, has_member: bool) -> Iterator[MachineFinding]:
+def of_machine(node: Node, reading: Reading, settings: Settings, *, has_member: bool) -> Iterator[MachineFinding]:
     """Yields the failed checks of a machine. `has_member`: whether it has a member of etcd."""
+    for name, hold in _BY_STACK.items():
+        yield from (MachineFinding(name, node.name, *each) for each in hold(node, reading, settings))
     for name, check in _ALIKE.items():
         yield from (MachineFinding(name, node.name, *each) for each in check(reading))
     for name, compare in _BY_NODE.items():

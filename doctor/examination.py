@@ -82,7 +82,7 @@ def _lines(plan: Plan, readings: Mapping[str, Reading]) -> list[Line]:
     single = [
         finding
         for node in reached
-        for finding in checks.of_machine(node, readings[node.name], has_member=node in plan.members)
+        for finding in checks.of_machine(node, readings[node.name], plan.settings, has_member=node in plan.members)
     ]
     found = [Line(name, len(readings), _of(name, single)) for name in checks.CHECKS]
     found.append(Line(fleet_checks.NETWORK, len(readings), tuple(fleet_checks.network(plan.machines, readings))))

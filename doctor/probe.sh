@@ -44,6 +44,29 @@ facts() {
     if has "$program"; then fact program "$program"; fi
   done
   if has etcd; then fact etcd "$(etcd --version 2>/dev/null | sed -n 's/^etcd Version: //p')"; fi
+  if has kubelet; then fact kubelet-version "$(kubelet --version 2>/dev/null | sed 's/.* //')"; fi
+  if has kubectl; then
+    fact kubectl-version "$(kubectl version --client 2>/dev/null | sed -n 's/^Client Version: //p')"
+  fi
+  if has kubeadm; then
+    kubeadm=$(kubeadm version -o short 2>/dev/null)
+    fact kubeadm-version "$kubeadm"
+    # With a version, because kubeadm would ask for the newest one on the internet.
+    fact sandbox-image "$(kubeadm config images list --kubernetes-version "$kubeadm" 2>/dev/null | grep '/pause:')"
+  fi
+  if has containerd; then
+    fact containerd-version "$(containerd --version 2>/dev/null | cut -d ' ' -f 3)"
+    privileged containerd config dump 2>/dev/null | while read -r line; do fact containerd-config "$line"; done
+  fi
+  fact forwarding "$(number_in /proc/sys/net/ipv4/ip_forward)"
+  # kubeadm gives pods the name servers of systemd-resolved, and not its own address.
+  resolver=/etc/resolv.conf
+  if has systemctl && systemctl is-active --quiet systemd-resolved; then resolver=/run/systemd/resolve/resolv.conf; fi
+  if [ -r "$resolver" ]; then
+    while read -r key value _; do
+      if [ "$key" = nameserver ]; then fact nameserver "$value"; fi
+    done <"$resolver"
+  fi
   for module in br_netfilter overlay; do
     if [ -d "/sys/module/$module" ] || privileged modprobe -n -q "$module" 2>/dev/null; then fact module "$module"; fi
   done

@@ -18,7 +18,7 @@ from commands.live import machine_check
 from doctor import checks, examination, fleet_checks
 from doctor.facts import HugePages, IncompleteError, parse
 from doctor.login import PROBE, Reading
-from tests.stacks import full_size, write
+from tests.stacks import full_size, parsed, write
 
 NOW = 1_800_000_000
 LATER = f"{datetime.now(UTC) + timedelta(days=300):%b %d 00:00:00 %Y GMT}"
@@ -47,6 +47,22 @@ SOUND: dict[str, list[str]] = {
         "kubectl",
         "kubelet",
         "runc",
+    ],
+    "kubelet-version": ["v1.37.2"],
+    "kubeadm-version": ["v1.37.2"],
+    "kubectl-version": ["v1.36.5"],
+    "containerd-version": ["1.6.20~ds1"],
+    "sandbox-image": ["registry.k8s.io/pause:3.10.2"],
+    "forwarding": ["1"],
+    "nameserver": ["10.0.0.53"],
+    "containerd-config": [
+        "disabled_plugins = []",
+        '[plugins."io.containerd.grpc.v1.cri"]',
+        'sandbox_image = "mirror.example.com/pause:3.10.2"',
+        '[plugins."io.containerd.grpc.v1.cri".cni]',
+        'bin_dir = "/opt/cni/bin"',
+        '[plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]',
+        "SystemdCgroup = true",
     ],
     "module": ["br_netfilter", "overlay"],
     "address": ["lo 127.0.0.1/8", "eth0 10.0.0.1/24"],
@@ -77,11 +93,12 @@ WORKER = node(machine(roles=("compute",)), "compute")
 ETCD = etcd_machine(machine(roles=("etcd",)))
 
 
-def problems(of: Node, read: Reading, *, has_member: bool | None = None) -> list[tuple[str, str]]:
-    """The failed checks. `has_member`: by default, masters have members."""
+def problems(of: Node, read: Reading, *, has_member: bool | None = None, **stack: Any) -> list[tuple[str, str]]:
+    """The failed checks. `has_member`: by default, masters have members. `stack`: settings of the stack."""
     if has_member is None:
         has_member = of != WORKER
-    return [(each.check, each.problem) for each in checks.of_machine(of, read, has_member=has_member)]
+    settings = parsed(full_size("100", **stack))
+    return [(each.check, each.problem) for each in checks.of_machine(of, read, settings, has_member=has_member)]
 
 
 def test_a_machine_of_etcd_needs_nothing_of_kubernetes() -> None:
@@ -163,7 +180,13 @@ def test_a_problem_is_found(changed: dict[str, list[str]], check: str, problem: 
     assert problems(MASTER, reading(**changed)) == [(check, problem)]
 
 
-@pytest.mark.parametrize("key", ["clock", "synchronized", "cores", "memory", "cgroup", "systemd", "ports", "free"])
+@pytest.mark.parametrize(
+    "key",
+    [
+        *("clock", "synchronized", "cores", "memory", "cgroup", "systemd", "ports", "free", "forwarding", "nameserver"),
+        *("kubelet-version", "kubeadm-version", "kubectl-version", "containerd-version", "containerd-config"),
+    ],
+)
 def test_a_missing_fact_is_a_problem(key: str) -> None:
     nothing: list[str] = []
     assert problems(MASTER, reading(**{key: nothing}))

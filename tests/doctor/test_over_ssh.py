@@ -81,6 +81,12 @@ def test_each_problem_is_named_with_its_remedy(
     assert f"master1: it has {os.cpu_count()} cores, not 1000; correct cpu in servers" in found
     assert "master1, cmp1, cmp4: systemd does not run" in found
     assert "master1: missing programs: kubeadm, kubectl, kubelet, etcd, etcdctl, etcdutl; install them" in found
+    # Debian's containerd as installed, 1.6.20.
+    assert "master1, cmp1, cmp4: containerd makes cgroups without systemd (SystemdCgroup is not true)" in found
+    assert (
+        "containerd looks for network plugins in /usr/lib/cni, not in /opt/cni/bin; run `containerd config dump"
+        in found
+    )
     assert "ok      network       3 of 3 machines" in lines
     assert lines[-1] == "6 of 6 machines are not ready for `up`."
 
