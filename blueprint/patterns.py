@@ -20,7 +20,11 @@ from text.suggestion import look_alike
 _BRACKET = re.compile(r"\[([^\[\]]*)\]")
 _RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
 _DIGITS = re.compile(r"[0-9]+")
-_NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
+_PART = r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
+_NAME = re.compile(rf"{_PART}(\.{_PART})*")
+_LONGEST_NAME = 63
+"""Characters of a name. Kubernetes allows 253, but kubelet writes the name into the label kubernetes.io/hostname, and
+Quorate into quorate.io/server, whose values have 63 at most."""
 
 LARGEST = 10_000
 """Maximum number of names of one pattern, to catch typing errors: ten times the largest reference architecture."""
@@ -85,17 +89,20 @@ def narrow(pattern: str, names: Sequence[str]) -> str:
 
 
 def number_in(name: str) -> int | None:
-    """Returns the last number in a name, such as 3 for `ctl03`, or None if the name has no digit."""
-    found = _DIGITS.findall(name)
+    """Returns the last number in a name, such as 3 for `ctl03` and `ctl03.zone1`, or None if it has no digit.
+
+    The domain of a name is no part of it.
+    """
+    found = _DIGITS.findall(name.partition(".")[0])
     return int(found[-1]) if found else None
 
 
 def check_name(name: str) -> None:
-    """Raises ValueError if a name is not a DNS label, which Quorate requires for names of nodes."""
-    if not _NAME.fullmatch(name):
+    """Raises ValueError if a name cannot name a node: a host name, alone or with its domain."""
+    if not _NAME.fullmatch(name) or len(name) > _LONGEST_NAME:
         raise ValueError(
-            f"{quoted(name)}{look_alike(name)} cannot name a node; write lower-case letters, digits and '-', 63 at "
-            "most, beginning and ending with a letter or digit"
+            f"{quoted(name)}{look_alike(name)} cannot name a node; write lower-case letters, digits and '-', "
+            f"{_LONGEST_NAME} at most, beginning and ending with a letter or digit, and '.' between such parts"
         )
 
 

@@ -72,8 +72,8 @@ def login(reading: Reading) -> Problems:
 
 
 def hostname(node: Node, reading: Reading) -> Problems:
-    """Checks that the machine has its name in the stack file, which becomes its node's."""
-    if (name := reading.facts.one("name")) != node.name:
+    """Checks that the machine has its name in the stack file, which becomes its node's, or this name's host part."""
+    if (name := reading.facts.one("name")) not in (node.name, node.name.partition(".")[0]):
         yield (
             f"its name is {name or 'unknown'}",
             f"run `hostnamectl set-hostname {node.name}`, or correct address",

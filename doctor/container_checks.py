@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, cast
 
 from blueprint.plan.nodes import Node
 from blueprint.stackfile.settings import EXISTING, Settings
@@ -106,8 +106,8 @@ def _configuration(reading: Reading) -> Mapping[str, Any] | None:
 def _at(table: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
     """Returns the table of a table below these keys; {} if there is none."""
     for key in keys:
-        below = table.get(key)
-        table = below if isinstance(below, dict) else {}
+        below: object = table.get(key)
+        table = cast("Mapping[str, Any]", below) if isinstance(below, dict) else {}
     return table
 
 

@@ -26,7 +26,7 @@ from blueprint.plan.companions import companions
 from blueprint.plan.layout import Layout, by_architecture, not_retired
 from blueprint.plan.nodes import etcd_machine
 from blueprint.plan.plan import Plan
-from blueprint.plan.sizing import light_problems, load_sizing, sizes_on
+from blueprint.plan.sizing import light_problems, load_sizing, sizes_on, with_overrides, with_routers
 from blueprint.plan.small_layout import is_small, small_layout
 from blueprint.problems import InvalidStackError, Problem
 from blueprint.stackfile import checks, cloud_content
@@ -62,6 +62,9 @@ def plan(settings: Settings) -> Plan:
         names = {each.process for each in running}
         problems += needed_services.problems(_services_key(settings, architecture), names, settings.records)
     sizes |= {process.name: sizes[process.process] for process in running if process.definition}
+    sizes = with_overrides(sizes, settings.services)
+    routers = settings.networks.routers or architecture.computes
+    sizes = with_routers(sizes, {each.name: each.instances for each in running}, routers)
     sizes = sizes_on(sizes, {process.name: process.pools for process in running}, laid.nodes)
     # A quorum of an invalid size makes its pool too large or small, so `beside` is checked only if sizes are valid.
     apart = [] if wrong_sizes else _apart_from_neighbours(settings, architecture, laid)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from math import ceil
 
 from blueprint.architecture.model import Architecture
 from blueprint.openstack.projects.process_definition import Profile, Resources
@@ -16,7 +17,11 @@ from blueprint.openstack.projects.records import Records
 from blueprint.plan.nodes import Node
 from blueprint.problems import Problem
 from blueprint.source import Source
+from blueprint.stackfile.resources import PodSize
+from blueprint.stackfile.settings import Override
 
+ROUTER_COPIES = 3
+"""L3 agents that carry a router, if there are as many: one is active, the others wait to take over."""
 SOURCE = Source(
     seed="project",
     section="docs/architectures.md",
@@ -46,6 +51,45 @@ def sizes_on(
     for service, each in sizes.items():
         there = [node for node in nodes if node.pool in pools.get(service, ())] if each.per_disk else []
         found[service] = _times(each, max(map(data_disks, there), default=1))
+    return found
+
+
+def with_overrides(sizes: Mapping[str, Resources], services: Mapping[str, Override]) -> dict[str, Resources]:
+    """Returns the sizes with the requests and limits of the stack file. A limit is never less than its request."""
+    return {
+        name: _overridden(size, services[name].resources) if name in services else size for name, size in sizes.items()
+    }
+
+
+def _overridden(size: Resources, given: PodSize) -> Resources:
+    cpu, memory = given.requests.cpu_m or size.cpu_m, given.requests.memory_mi or size.memory_mi
+    limit, limit_cpu = given.limits.memory_mi, given.limits.cpu_m or size.limit_cpu_m
+    if limit is not None:
+        # A limit of the stack file is exact: routers add nothing, and a request that it did not give is no larger.
+        memory = min(memory, limit)
+    if limit_cpu is not None and given.requests.cpu_m is None:
+        cpu = min(cpu, limit_cpu)
+    return replace(
+        size,
+        cpu_m=cpu,
+        memory_mi=memory,
+        limit_cpu_m=limit_cpu and max(limit_cpu, cpu),
+        limit_memory_mi=limit or max(size.limit_memory_mi, memory),
+        router_memory_mi=None if limit else size.router_memory_mi,
+    )
+
+
+def with_routers(sizes: Mapping[str, Resources], instances: Mapping[str, int], routers: int) -> dict[str, Resources]:
+    """Returns the sizes with limits of memory for the routers that an instance carries.
+
+    Each router is on up to ROUTER_COPIES instances (max_l3_agents_per_router), those with the fewest routers. A single
+    instance has no copies, and no process for each router. `routers`: those of all projects.
+    """
+    found = dict(sizes)
+    for service, size in sizes.items():
+        if size.router_memory_mi and (count := instances.get(service, 0)) > 1:
+            carried = ceil(routers * min(ROUTER_COPIES, count) / count)
+            found[service] = replace(size, limit_memory_mi=size.limit_memory_mi + carried * size.router_memory_mi)
     return found
 
 

@@ -126,6 +126,8 @@ def _service(name: str, override: Override) -> Iterator[Problem]:
         elif _KOLLA_OWN.fullmatch(file):
             problem = "is a file with instructions for Kolla's start script, which Quorate writes; write another name"
             yield Problem(f"{key}.config.{file}", problem)
+    for wrong, problem in override.resources.contradictions():
+        yield Problem(f"{key}.resources.{wrong}", problem)
     size = sum(len(text.encode()) for text in override.config.values())
     if size > CONFIG_LIMIT:
         yield Problem(f"{key}.config", f"its files have {size} bytes together; write {CONFIG_LIMIT} or less")

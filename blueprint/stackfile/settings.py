@@ -16,6 +16,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, StringConstraints
 
 from blueprint.openstack.projects.records import Records, stack_records
 from blueprint.stackfile.cloud_content import Bootstrap
+from blueprint.stackfile.resources import PodSize
 from blueprint.stackfile.servers import Server, or_path
 from blueprint.stackfile.values import (
     Address,
@@ -77,6 +78,7 @@ class Override(Strict):
     ] = None
     replicas: Instances | None = None
     image: Annotated[Image | None, Field(description="a whole reference, best pinned by digest")] = None
+    resources: Annotated[PodSize, Field(description="CPU and memory of a pod, all its containers together")] = PodSize()
     options: Options = {}
     config: Annotated[dict[str, str], Field(description="further files: name to content")] = {}
 
@@ -191,6 +193,14 @@ class Networks(Strict):
         dict[PhysicalNetworkName, PhysicalNetwork],
         Field(description="physical networks of Neutron by name, such as {physnet1: {interface: ens8}}"),
     ] = {"physnet1": PhysicalNetwork()}
+    routers: Annotated[
+        int | None,
+        Field(
+            ge=1,
+            le=100_000,
+            description="routers of projects that the L3 agents have memory for; left out: one a compute",
+        ),
+    ] = None
 
 
 class BgpPeer(Strict):

@@ -176,7 +176,7 @@ def _object_name(value: str) -> str:
 Label = Annotated[str, AfterValidator(_label)]
 """A value of a Kubernetes label (Kubernetes documentation, Labels and Selectors)."""
 Names = Annotated[str, AfterValidator(_names)]
-"""A name of a node, or a pattern of names: each a DNS label."""
+"""A name of a node, or a pattern of names: each a host name, alone or with its domain."""
 Racks = Annotated[str, AfterValidator(_racks)]
 """A rack, or a pattern of racks: each a label value."""
 PoolsOfNames = Annotated[dict[str, str | None], AfterValidator(_pools)]

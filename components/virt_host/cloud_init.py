@@ -50,6 +50,8 @@ def user_data(guest: Guest, virt: Virt, private_key: str, public_key: str) -> st
         user |= {"sudo": "ALL=(ALL) NOPASSWD:ALL", "shell": "/bin/bash", "lock_passwd": True}
     data = {
         "hostname": guest.name,
+        # Otherwise cloud-init sets the part before the first dot.
+        **({"prefer_fqdn_over_hostname": True} if "." in guest.name else {}),
         "disable_root": guest.user != "root",
         "ssh_pwauth": False,
         "ssh_deletekeys": True,

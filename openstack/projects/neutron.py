@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from blueprint.openstack.projects.records import own_records
+from blueprint.plan.sizing import ROUTER_COPIES
 from blueprint.stackfile.settings import PhysicalNetwork
 from openstack import accounts, bridges, node_values
 from openstack.config import sections
@@ -48,7 +49,7 @@ def _neutron_conf(wiring: Wiring, name: str) -> ConfigFile:
         "core_plugin": "ml2",
         "service_plugins": ("router",),
         "l3_ha": routers > 1,
-        "max_l3_agents_per_router": min(3, routers),
+        "max_l3_agents_per_router": min(ROUTER_COPIES, routers),
         "dhcp_agents_per_network": min(2, wiring.instances.get("neutron-dhcp-agent", 1)),
         "allow_automatic_l3agent_failover": False,
         "notify_nova_on_port_status_changes": True,

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blueprint.patterns import check_name, expand
+from blueprint.patterns import check_name, expand, number_in
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,20 @@ def test_a_range_gives_every_number_once(first: int, count: int) -> None:
     assert [int(name[1:]) for name in names] == list(range(first, first + count + 1))
 
 
-@pytest.mark.parametrize("name", ["Ctl1", "ctl_1", "-ctl", "ctl-", "a" * 64, ""])
+@pytest.mark.parametrize(
+    "name",
+    [*("Ctl1", "ctl_1", "-ctl", "ctl-", "a" * 64, ""), *("a.", ".a", "a..b", "a.-b", "a-.b", f"{'a' * 32}.{'b' * 31}")],
+)
 def test_refuses_what_kubernetes_would(name: str) -> None:
     with pytest.raises(ValueError, match="cannot name a node"):
         check_name(name)
+
+
+@pytest.mark.parametrize("name", ["ctl1", "k8s-01.env1.example.org", "1.2", f"{'a' * 31}.{'b' * 31}"])
+def test_accepts_host_names_with_and_without_domain(name: str) -> None:
+    check_name(name)
+
+
+@pytest.mark.parametrize(("name", "number"), [("ctl03", 3), ("k8s-01.env7.example.org", 1), ("ctl.env7", None)])
+def test_the_number_of_a_name_is_not_of_its_domain(name: str, number: int | None) -> None:
+    assert number_in(name) == number

@@ -200,6 +200,8 @@ class Resources:
     limit_memory_mi: Count
     per_disk: bool = False
     """Whether the values are for one daemon, and a pod runs one daemon for each data disk of its node."""
+    router_memory_mi: Count | None = None
+    """Memory that each router of an instance adds to the limit, if several instances back each other up."""
     source: Source | None = None
     """The source of the values; None in a record for values with the common source (blueprint/plan/sizing.py)."""
 

@@ -1,0 +1,1 @@
+"""What people reported of clouds like these, each report as a case of its kind."""
