@@ -38,6 +38,12 @@ API_SERVER = "QUORATE_API_SERVER"
 STACK_NAME = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}"
 """Pattern that matches the name of a stack. A leading dot is not allowed: Quorate uses such names under build/."""
 
+LIBVIRT_POOL = "quorate"
+"""libvirt's storage pool on a virt host, with the disks of its virtual machines."""
+LIBVIRT_DISKS = f"/var/lib/libvirt/{LIBVIRT_POOL}"
+"""The directory of this pool. Domains name their disks by path: virt-aa-helper, which writes the AppArmor profiles of
+virtual machines, gives no access to disks that are named by pool and volume."""
+
 # Labels of nodes.
 SERVER = "quorate.io/server"
 """Label with the name of the node's physical host. Two members of one quorum must not run on the same host."""

@@ -22,6 +22,7 @@ from blueprint.plan.nodes import Node
 from blueprint.plan.plan import Plan
 from components import virt_host
 from components.component import plain
+from components.virt_host.disk_source import attributes
 from contract import QUORUM_STATE_OUTPUT, STORAGE_POOL, VERSIONS_OUTPUT
 from openstack import data, project_definitions
 from openstack.config.wiring import ENVIRONMENT
@@ -81,7 +82,7 @@ def _disks(plan: Plan, node: Node) -> list[str]:
 def _disk(disk: ElementTree.Element) -> str:
     target, source = disk.find("target"), disk.find("source")
     device = "" if target is None else target.get("dev", "")
-    where = "" if source is None else " ".join(f"{key}={value}" for key, value in source.attrib.items())
+    where = "" if source is None else " ".join(f"{key}={value}" for key, value in attributes(source).items())
     return f"{device} {where}"
 
 

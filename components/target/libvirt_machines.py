@@ -24,9 +24,8 @@ from components.target import GuestMachine
 from components.target.ssh_connection import as_root, connection
 from components.target.virt_access import VirtAccess, merged
 from components.virt_host import DOMAIN
+from contract import LIBVIRT_POOL
 
-POOL = "quorate"
-"""The storage pool. The default template of a domain has this name too."""
 GIB = 1024**3
 _SCRIPT = Path(__file__).with_name("storage_pool.sh")
 _SEEN_BY_PROVIDER = (
@@ -93,7 +92,7 @@ class LibvirtMachines:
             f"{name}-disk",
             merged(own, retain_on_delete=True, ignore_changes=["size", "baseVolumeId", "source"]),
             name=f"{node.name}.qcow2",
-            pool=POOL,
+            pool=LIBVIRT_POOL,
             format="qcow2",
             base_volume_id=image.id,
             size=vm.disk * GIB,
@@ -104,7 +103,7 @@ class LibvirtMachines:
             # Not protected: it is replaced when its content changes, which no running machine notices.
             merged(own, protect=False, delete_before_replace=True),
             name=f"{node.name}-cloud-init.iso",
-            pool=POOL,
+            pool=LIBVIRT_POOL,
             user_data=files["user-data"],
             meta_data=files["meta-data"],
             network_config=files["network-config"],
@@ -133,7 +132,7 @@ class LibvirtMachines:
             f"{host.name}-storage",
             merged(opts, protect=False),
             connection=connection(host.address, host.host_key, self._ssh),
-            create=" ".join(as_root(self._ssh, "sh", "-s", host.name, str(host.hypervisor), POOL)),
+            create=" ".join(as_root(self._ssh, "sh", "-s", host.name, str(host.hypervisor), LIBVIRT_POOL)),
             stdin=_SCRIPT.read_text(encoding="utf-8"),
             logging=remote.Logging.STDERR,
             add_previous_output_in_env=False,
@@ -150,7 +149,7 @@ class LibvirtMachines:
             # Disks start from the image, so it stays as they do. Its path differs between clones; its name does not.
             merged(opts, provider=provider, protect=False, retain_on_delete=True, ignore_changes=["source"]),
             name=f"image-{digest[:12]}.qcow2",
-            pool=POOL,
+            pool=LIBVIRT_POOL,
             format="qcow2",
             source=str(Path(self._image.source).absolute()),
         )

@@ -21,6 +21,10 @@ if ! virsh -c "$system" pool-info "$pool" >/dev/null 2>&1; then
   virsh -c "$system" pool-define-as "$pool" dir --target "/var/lib/libvirt/$pool"
   virsh -c "$system" pool-build "$pool"
 fi
+# Domains name their disks by path.
+if ! virsh -c "$system" pool-dumpxml "$pool" | grep -qF "<path>/var/lib/libvirt/$pool</path>"; then
+  die "its storage pool $pool is not in /var/lib/libvirt/$pool; mount its directory there, and define the pool anew"
+fi
 if ! virsh -c "$system" pool-info "$pool" | grep -q '^State: *running'; then
   virsh -c "$system" pool-start "$pool"
 fi

@@ -6,6 +6,8 @@ import copy
 from collections.abc import Sequence
 from xml.etree import ElementTree
 
+from components.virt_host import disk_source
+
 _TEXTS = ("title", "description", "metadata")
 """Elements that no guest sees: the stored definition is enough."""
 _MEMORY, _CURRENT, _CPUS = "memory", "currentMemory", "vcpu"
@@ -18,7 +20,8 @@ def commands(name: str, before: str, after: str) -> list[Words] | None:
 
     None if the domain must restart. These elements change while it runs (libvirt, "Domain XML format"): `title`,
     `description` and `metadata`; `currentMemory`, up to `memory`; and the attribute `current` of `vcpu`, which can
-    only grow, because a guest need not give up a processor. `after` must be defined before.
+    only grow, because a guest need not give up a processor. How a disk of the storage pool is named counts from
+    the next start. `after` must be defined before.
     """
     old, new = (ElementTree.fromstring(text) for text in (before, after))  # noqa: S314 - the stack's own
     if _rest(old) != _rest(new) or _processors(new) < _processors(old):
@@ -34,6 +37,7 @@ def commands(name: str, before: str, after: str) -> list[Words] | None:
 def _rest(domain: ElementTree.Element) -> str:
     """Returns all of a definition that cannot change while it runs, in canonical form."""
     rest = copy.deepcopy(domain)
+    disk_source.by_volume(rest)
     for tag in (*_TEXTS, _CURRENT):
         for each in rest.findall(tag):
             rest.remove(each)

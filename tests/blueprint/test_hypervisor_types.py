@@ -9,6 +9,7 @@ from typing import get_args
 
 from blueprint.hypervisor_types import EMULATED, HYPERVISOR_TYPES, SYSTEM_CONTAINERS, VIRTUAL_MACHINES, HypervisorName
 from components.virt_host.domain import FOLDER
+from contract import LIBVIRT_DISKS
 from tests.stacks import ROOT
 
 PACKAGES = ("audit", "blueprint", "changes", "components", "doctor", "openstack", "policy", "proof")
@@ -68,6 +69,7 @@ def test_scripts_on_virt_hosts_know_the_same_places() -> None:
     pool = (target / "storage_pool.sh").read_text(encoding="utf-8")
     assert all(f"system={HYPERVISOR_TYPES[name].connection}\n" in pool for name in VIRTUAL_MACHINES)
     assert f"-e {HYPERVISOR_TYPES['kvm'].device} ]" in pool
+    assert f"<path>{Path(LIBVIRT_DISKS).parent}/$pool</path>" in pool
     probe = (ROOT / "doctor" / "probe.sh").read_text(encoding="utf-8")
     for hypervisor in HYPERVISOR_TYPES.values():
         if hypervisor.device:

@@ -25,6 +25,7 @@ from components.virt_host.cloud_init import Guest, Interface, meta_data, network
 from components.virt_host.domain import DOMAIN, files
 from components.virt_host.host_keys import host_key
 from components.virt_host.redefinition import Redefinition, RestartError
+from contract import LIBVIRT_DISKS
 from tests.fakes import script
 from tests.stacks import parsed, server
 
@@ -136,8 +137,9 @@ def test_the_default_domain_fits_what_is_made() -> None:
     domain = ElementTree.fromstring(files(machine("qemu"), None)[DOMAIN])  # noqa: S314 - our own
     assert domain.get("type") == "qemu"
     assert domain.findtext("memory") == str(memory_of(8)) == "8448"
-    volumes = [(each.get("pool"), each.get("volume")) for each in domain.findall("devices/disk/source")]
-    assert volumes == [("quorate", "m.qcow2"), ("quorate", "m-cloud-init.iso")]
+    assert [disk.get("type") for disk in domain.findall("devices/disk")] == ["file", "file"]
+    sources = [each.attrib for each in domain.findall("devices/disk/source")]
+    assert sources == [{"file": f"{LIBVIRT_DISKS}/{name}"} for name in ("m.qcow2", "m-cloud-init.iso")]
     address = domain.find("devices/interface/mac")
     assert address is not None
     assert address.get("address") == "52:54:0a:14:00:32"
@@ -242,6 +244,10 @@ def live(more: str = "", memory: str = "", cpus: str = " current='2'") -> str:
     return LIVE.format(more=more, memory=memory, cpus=cpus)
 
 
+DISK = "<devices><disk type='{}' device='disk'><source {}/><target dev='vda'/></disk></devices>"
+BY_VOLUME = DISK.format("volume", "pool='quorate' volume='m.qcow2'")
+"""The disk of a domain from before 0.7.0."""
+BY_PATH = DISK.format("file", "file='/var/lib/libvirt/quorate/m.qcow2'")
 HALF = "<currentMemory unit='GiB'>2</currentMemory>"
 
 
@@ -262,6 +268,9 @@ HALF = "<currentMemory unit='GiB'>2</currentMemory>"
         (live(), live("<numatune><memory mode='strict' nodeset='0'/></numatune>"), None),
         (live(), live("<devices><interface type='bridge'/></devices>"), None),
         (live(), live("<description/>").replace("kvm", "qemu"), None),
+        (live(BY_VOLUME), live(BY_PATH), []),
+        (live(BY_VOLUME), live(BY_PATH.replace("m.qcow2", "n.qcow2")), None),
+        (live(BY_VOLUME), live(BY_PATH.replace("/quorate/", "/images/")), None),
     ],
 )
 def test_what_can_change_while_a_machine_runs(before: str, after: str, expected: list[str] | None) -> None:
