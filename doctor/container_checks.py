@@ -44,7 +44,8 @@ def versions(node: Node, reading: Reading, settings: Settings) -> Checked:
                 yield f"its {program} is {found or 'of an unknown version'}, not {wanted}", f"run `{command}`"
     if "containerd" in reading.facts.all("program"):
         found = reading.facts.one("containerd-version")
-        if (_numbers(found) or (0,))[:2] < CONTAINERD:
+        numbers = _numbers(found)
+        if not numbers or numbers[:2] < CONTAINERD:
             yield f"its containerd is {found or 'of an unknown version'}", "run `apt-get install containerd`"
 
 

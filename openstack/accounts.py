@@ -16,7 +16,7 @@ from blueprint.openstack.projects.process_definition import ConfigurationFile
 from openstack import ceph_client
 from openstack.config.layers import Secret, TextFile
 from openstack.config.ports import MYSQL
-from openstack.config.wiring import NOTIFICATIONS, REGION, Wiring
+from openstack.config.wiring import NOTIFICATIONS, Wiring
 from openstack.definition import JobDefinition
 
 _SCRIPTS = Path(__file__).parent / "scripts"
@@ -134,7 +134,7 @@ def identity(
     """Returns the job that creates a project's Keystone user with roles, its endpoints in the catalog, and `domain`."""
     document: Mapping[str, object] = {
         "url": wiring.url("keystone", "/v3"),
-        "region": REGION,
+        "region": wiring.region,
         "user": wiring.account(user, "identity"),
         "removed": wiring.removed(user, "identity"),
         "roles": roles,

@@ -8,8 +8,6 @@ from pathlib import Path
 
 import yaml
 
-from openstack.config.wiring import REGION
-
 SECRET, PASSWORD = "keystone-bootstrap-secrets", "OS_BOOTSTRAP_PASSWORD"
 """The Secret with which Keystone's first Job makes the account, and its key with the password."""
 
@@ -26,18 +24,18 @@ def account(keystone: str, password: str) -> dict[str, str]:
     }
 
 
-def clouds(name: str, given: Mapping[str, str], trusted: Path | None) -> str:
+def clouds(name: str, region: str, given: Mapping[str, str], trusted: Path | None) -> str:
     """Returns clouds.yaml with one cloud. `trusted`: the file with the certificates that clients must trust."""
-    cloud: dict[str, object] = {"auth": dict(given), "region_name": REGION, "identity_api_version": 3}
+    cloud: dict[str, object] = {"auth": dict(given), "region_name": region, "identity_api_version": 3}
     if trusted:
         cloud["cacert"] = str(trusted)
     return yaml.safe_dump({"clouds": {name: cloud}}, sort_keys=False)
 
 
-def openrc(given: Mapping[str, str], trusted: Path | None) -> str:
+def openrc(region: str, given: Mapping[str, str], trusted: Path | None) -> str:
     """Returns the account as variables for a shell, with every value quoted. `trusted`: as for `clouds`."""
     variables = {f"OS_{key.upper()}": value for key, value in given.items()}
-    variables |= {"OS_REGION_NAME": REGION, "OS_IDENTITY_API_VERSION": "3"}
+    variables |= {"OS_REGION_NAME": region, "OS_IDENTITY_API_VERSION": "3"}
     if trusted:
         variables["OS_CACERT"] = str(trusted)
     return "".join(f"export {key}={shlex.quote(value)}\n" for key, value in variables.items())

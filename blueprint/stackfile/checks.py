@@ -74,6 +74,8 @@ def _target(settings: Settings) -> Iterator[Problem]:
         )
     if existing and "kubernetes" in settings.model_fields_set:
         yield Problem("quorate:kubernetes", "is for a new cluster; with machines: existing, remove it")
+    if existing and settings.api_servers:
+        yield Problem("quorate:apiServers", "is for masters of a new cluster; with machines: existing, remove it")
     if settings.template and existing:
         yield Problem(
             "quorate:template", "defines virtual machines that Quorate makes; with machines: existing, remove it"

@@ -13,7 +13,16 @@ from blueprint.model_errors import expected, location
 from blueprint.problems import Problem, shown
 from blueprint.stackfile import cloud_content, values
 from blueprint.stackfile.reader import NAMESPACE
-from blueprint.stackfile.settings import KUBERNETES_VERSION, USER, VLANS, ProjectOverride, Projects, Settings
+from blueprint.stackfile.settings import (
+    HOST,
+    KUBERNETES_VERSION,
+    REGION_NAME,
+    USER,
+    VLANS,
+    ProjectOverride,
+    Projects,
+    Settings,
+)
 from blueprint.stackfile.values import INTERFACE
 from blueprint.stackfile.virt import CPUS
 from text.suggestion import closest, did_you_mean, look_alike
@@ -22,9 +31,10 @@ _PATTERNS = {
     r"^20[0-9][0-9]\.[12]$": 'an OpenStack release such as "2026.1"',
     KUBERNETES_VERSION: 'a version of Kubernetes such as "1.37.2"',
     r"\S": "some text",
+    REGION_NAME: "a name of up to 63 letters, digits, '-', '_' and '.', the first a letter or a digit",
     USER: "a user name of up to 32 lower-case letters, digits, '-', '_' and '.'",
     VLANS: "ranges of VLAN IDs such as 1001:1030 or 200:250,1001:1030",
-    r"^[A-Za-z0-9]([-A-Za-z0-9.]{0,251}[A-Za-z0-9])?$": "a host name or an IPv4 address",
+    HOST: "a host name or an IPv4 address",
     r"^[a-z][a-z0-9]*(-[a-z0-9]+)+$": "a rule's id as docs/rules.md has it, such as galera-size",
     r"^sha256:[0-9a-f]{64}$": "sha256: and 64 hexadecimal digits",
     INTERFACE: "a name of up to 15 letters, digits, '-', '_' and '.', the first a letter or a digit",

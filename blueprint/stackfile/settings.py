@@ -20,6 +20,7 @@ from blueprint.stackfile.resources import PodSize
 from blueprint.stackfile.servers import Server, or_path
 from blueprint.stackfile.values import (
     Address,
+    AnnotationKey,
     Digests,
     Domain,
     Image,
@@ -42,6 +43,8 @@ KUBERNETES = "1.37.2"
 """The version of Kubernetes that Quorate's tests run."""
 KUBERNETES_VERSION = r"^1\.(0|[1-9][0-9]?)\.(0|[1-9][0-9]?)$"
 """Matches a version of Kubernetes such as 1.37.2."""
+REGION_NAME = r"^[A-Za-z0-9][-A-Za-z0-9_.]{0,62}$"
+"""Matches names of regions: Keystone takes more, but the name is a word of commands and of clients' files."""
 EXISTING = "existing"
 """The value of `quorate:machines` for the nodes of a running cluster."""
 
@@ -157,6 +160,13 @@ class Images(Strict):
     namespace: Namespace = "openstack.kolla"
     distro: Literal["debian", "ubuntu", "rocky", "centos"] = "debian"
     digests: Annotated[Digests, Field(description="image name to sha256 digest")] = {}
+    pull_secrets: Annotated[
+        tuple[ObjectName, ...],
+        Field(
+            description="Secrets of type kubernetes.io/dockerconfigjson in the cloud's namespace, which you make: the "
+            "accounts of all pods for their registries"
+        ),
+    ] = ()
 
 
 VLANS = r"^[0-9]{1,4}:[0-9]{1,4}(,[0-9]{1,4}:[0-9]{1,4}){0,99}$"
@@ -254,6 +264,14 @@ class Ingress(Strict):
         Field(description="ClusterIssuer of cert-manager that makes the certificate; left out: you make the Secret"),
     ] = None
     port: Annotated[Port, Field(description="HTTPS port of the controller")] = 443
+    annotations: Annotated[
+        dict[AnnotationKey, str],
+        Field(description="annotations of the Ingress, such as the controller's limit of an upload's size"),
+    ] = {}
+
+
+HOST = r"^[A-Za-z0-9]([-A-Za-z0-9.]{0,251}[A-Za-z0-9])?$"
+"""Matches a host name or an IPv4 address."""
 
 
 class JumpHost(Strict):
@@ -261,7 +279,7 @@ class JumpHost(Strict):
 
     host: Annotated[
         str,
-        StringConstraints(pattern=r"^[A-Za-z0-9]([-A-Za-z0-9.]{0,251}[A-Za-z0-9])?$"),
+        StringConstraints(pattern=HOST),
         Field(description="name or IPv4 address"),
     ]
     user: User = "root"
@@ -275,6 +293,19 @@ class Ssh(Strict):
     user: Annotated[User, Field(description="the user that logs in to machines; root, or a user with sudo")] = "root"
     port: Port = 22
     jump_host: JumpHost | None = None
+
+
+class ApiServers(Strict):
+    """How clients outside of the cluster reach the Kubernetes API: nodes reach every master through their own proxy."""
+
+    names: Annotated[
+        tuple[Annotated[str, StringConstraints(pattern=HOST)], ...],
+        Field(
+            min_length=1,
+            description="further names and addresses in the certificates of new API servers, such as those of a load "
+            "balancer or a virtual IP",
+        ),
+    ]
 
 
 class ExistingCluster(Strict):
@@ -311,6 +342,11 @@ class Settings(Strict):
         StringConstraints(pattern=r"^20[0-9][0-9]\.[12]$"),
         Field(description="OpenStack release; from 2026.1, a cloud can be upgraded to 2027.1 directly (SLURP)"),
     ] = "2026.1"
+    region: Annotated[
+        str,
+        StringConstraints(pattern=REGION_NAME),
+        Field(description="name of the cloud's only region in Keystone; it cannot change later"),
+    ] = "RegionOne"
     kubernetes: Annotated[
         Text,
         StringConstraints(pattern=KUBERNETES_VERSION),
@@ -344,6 +380,7 @@ class Settings(Strict):
     ] = "calico"
     calico: CalicoSettings = CalicoSettings()
     ingress: Ingress | None = None
+    api_servers: ApiServers | None = None
     ssh: Ssh = Ssh()
     projects: Annotated[
         Projects,

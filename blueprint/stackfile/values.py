@@ -54,6 +54,13 @@ def _label(value: str) -> str:
     return value
 
 
+def _annotation_key(value: str) -> str:
+    domain, slash, name = value.rpartition("/")
+    if not _LABEL.fullmatch(name) or (slash and not all(map(_DOMAIN_PART.fullmatch, domain.split(".")))):
+        raise error(f"{quoted(value)} is not a key of an annotation; write one such as example.com/name")
+    return value
+
+
 def _names(value: str) -> str:
     for name in _expanded(value):
         try:
@@ -173,6 +180,8 @@ def _object_name(value: str) -> str:
     return value
 
 
+AnnotationKey = Annotated[str, AfterValidator(_annotation_key)]
+"""A key of an annotation or a label (Kubernetes documentation, Labels and Selectors)."""
 Label = Annotated[str, AfterValidator(_label)]
 """A value of a Kubernetes label (Kubernetes documentation, Labels and Selectors)."""
 Names = Annotated[str, AfterValidator(_names)]

@@ -54,9 +54,9 @@ def write(root: Path, name: str, *, shows: bool = False) -> int:
         atomic.write_private(trusted, authority)
     keystone = wiring(found.plan, ENVIRONMENT).public_url("keystone", "/v3")
     account = client_settings.account(keystone, password)
-    clouds = client_settings.clouds(name, account, trusted)
+    clouds = client_settings.clouds(name, found.settings.region, account, trusted)
     atomic.write_private(directory / CLOUDS, clouds)
-    atomic.write_private(directory / OPENRC, client_settings.openrc(account, trusted))
+    atomic.write_private(directory / OPENRC, client_settings.openrc(found.settings.region, account, trusted))
     for path in filter(None, (directory / CLOUDS, directory / OPENRC, trusted)):
         print(f"Written: {path.relative_to(root)}")
     if ingress is None:

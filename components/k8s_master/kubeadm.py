@@ -159,7 +159,7 @@ def cluster_configuration(plan: Plan) -> dict[str, Any]:
         },
         # kubeadm adds the master's own name and address. Those of the others would change with every master.
         "apiServer": {
-            "certSANs": ["127.0.0.1", "localhost"],
+            "certSANs": ["127.0.0.1", "localhost", *(given.names if (given := plan.settings.api_servers) else ())],
             "extraArgs": _arguments(arguments),
             "extraVolumes": list(audit.VOLUMES),
         },

@@ -23,9 +23,12 @@ def ingress(name: str, settings: Ingress, wiring: Wiring, opts: pulumi.ResourceO
     """Creates the Ingress of an environment, with a host for each of its processes that has a subdomain."""
     environment, processes = wiring.environment, wiring.records.processes
     hosts = domains.hosts(settings, wiring.records, wiring.instances)
-    annotations = {_ISSUER: settings.issuer} if settings.issuer else None
+    annotations = {**({_ISSUER: settings.issuer} if settings.issuer else {}), **settings.annotations}
     metadata = meta.ObjectMetaArgs(
-        name=environment, namespace=environment, labels=labels.named("ingress", "ingress"), annotations=annotations
+        name=environment,
+        namespace=environment,
+        labels=labels.named("ingress", "ingress"),
+        annotations=annotations or None,
     )
     spec = networking.IngressSpecArgs(
         ingress_class_name=settings.class_name,

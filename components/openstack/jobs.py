@@ -20,6 +20,7 @@ from blueprint.plan.layout import ServicePlan
 from blueprint.stackfile.settings import Settings
 from components.kubernetes_api import batch, core, meta
 from components.openstack import affinity, labels, storage
+from components.openstack.pod import pull_secrets
 from components.openstack.scope import Scope
 from components.secrets import placeholder
 from openstack import images, kolla
@@ -142,12 +143,13 @@ def _secret_data(args: JobArgs, reveal: Reveal) -> dict[str, str]:
 
 
 def _digest(args: JobArgs, data: dict[str, str]) -> str:
-    """Returns a digest of the job's image, files, variables and secret generations.
+    """Returns a digest of the job's image, files, variables and secret generations, and what pulls the image.
 
     It does not depend on the secrets.
     """
     generations = {name: args.scope.keyring.generation(name) for name in sorted(_secret_names(args))}
     content = [_image(args), data, _secret_data(args, placeholder), args.definition.environment, generations]
+    content += filter(None, [args.settings.images.pull_secrets])  # nothing for most stacks, whose Jobs keep their names
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:10]
 
 
@@ -183,6 +185,7 @@ def _template(args: JobArgs) -> core.PodTemplateSpecArgs:
         # The annotation lets rules accept the job on the nodes of the process that `placement` describes.
         metadata=meta.ObjectMetaArgs(labels=_labels(args), annotations={contract.COMPANION_OF: args.placement.row}),
         spec=core.PodSpecArgs(
+            image_pull_secrets=pull_secrets(args.settings),
             automount_service_account_token=False,
             enable_service_links=False,
             # Each attempt is a pod of its own, whose log stays. With OnFailure the pod is deleted with its log after

@@ -98,6 +98,7 @@ class Pod:
         shares = split(self.resources, [container.share for container in process.containers])
         return core.PodSpecArgs(
             service_account_name=process.name,
+            image_pull_secrets=pull_secrets(self.settings),
             automount_service_account_token=False,
             enable_service_links=False,
             priority_class_name=self._priority(),
@@ -219,6 +220,11 @@ def _lifecycle() -> core.LifecycleArgs:
 def has_cluster_ip(process: ProcessDefinition, placement: ServicePlan) -> bool:
     """Whether the process has a Service with a cluster IP. Processes behind a proxy, such as Galera, have none."""
     return placement.load_balancer and bool(process.exposed)
+
+
+def pull_secrets(settings: Settings) -> list[core.LocalObjectReferenceArgs] | None:
+    """Returns the names of the Secrets with accounts for registries; None for none, since nodes may have accounts."""
+    return [core.LocalObjectReferenceArgs(name=name) for name in settings.images.pull_secrets] or None
 
 
 def split(resources: Resources, shares: Sequence[int]) -> list[core.ResourceRequirementsArgs]:

@@ -6,7 +6,7 @@ Option names are OpenStack's own. The source of a layer is a section of source 0
 from __future__ import annotations
 
 from openstack.config.layers import ConfigFile, Layer, Origin, Repeated, Secret, Section, Value, WrittenFile
-from openstack.config.wiring import REGION, Wiring
+from openstack.config.wiring import Wiring
 
 _CACHE = "https://docs.openstack.org/oslo.cache/2026.1/configuration/index.html"
 _DATABASE = "https://docs.openstack.org/oslo.db/2026.1/reference/opts.html"
@@ -104,7 +104,7 @@ def authentication(wiring: Wiring, user: str) -> Layer:
     """
     options: Section = {
         **service_user(wiring, user),
-        "region_name": REGION,
+        "region_name": wiring.region,
         "www_authenticate_uri": wiring.public_url("keystone"),
         "interface": "internal",
         "service_token_roles": ("service",),

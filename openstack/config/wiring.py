@@ -23,8 +23,6 @@ from openstack.config.ports import AMQP, MEMCACHED, MYSQL
 
 ENVIRONMENT = "openstack"
 """The name of a stack's only environment and of its namespace; the stack file cannot define others yet."""
-REGION = "RegionOne"
-"""Name of the cloud's only region: Keystone's default."""
 
 NOTIFICATIONS = "notifications"
 """Name of the RabbitMQ vhost for the notifications of all projects. A program that reads notifications needs no access
@@ -72,6 +70,8 @@ class Wiring:
     least_workers: int
     """Least number of worker processes of an instance: two in production, so that a long request does not delay all
     others; one in a lab, where a second one would take 120 MB in each of some 40 containers. Project figures."""
+    region: str
+    """Name of the cloud's only region."""
 
     @cached_property
     def common_reserve(self) -> HostReserve:
@@ -199,6 +199,7 @@ def wiring(plan: Plan, environment: str) -> Wiring:
         plan.settings.networks.physical,
         host_reserves(plan),
         1 if plan.settings.is_lab else 2,
+        plan.settings.region,
     )
 
 

@@ -9,7 +9,7 @@ from blueprint.openstack.projects.records import own_records
 from openstack import scripts
 from openstack.accounts import ADMINISTRATOR
 from openstack.config.layers import Secret, TextFile
-from openstack.config.wiring import REGION, Wiring
+from openstack.config.wiring import Wiring
 from openstack.definition import JobDefinition
 
 _SCRIPT = ConfigurationFile("cloud_content.py", "/usr/local/bin/cloud_content.py")
@@ -20,7 +20,7 @@ def jobs(wiring: Wiring) -> tuple[JobDefinition, ...]:
     if wiring.bootstrap is None:
         return ()
     wanted = wiring.bootstrap.model_dump(mode="json")
-    document = {"url": wiring.url("keystone", "/v3"), "region": REGION, **wanted}
+    document = {"url": wiring.url("keystone", "/v3"), "region": wiring.region, **wanted}
     job = JobDefinition(
         name="bootstrap-cloud",
         image="keystone",

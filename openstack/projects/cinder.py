@@ -7,7 +7,7 @@ from openstack import accounts, ceph_client
 from openstack.config import cephx, sections
 from openstack.config.layers import ConfigFile, Layer, Origin, WrittenFile
 from openstack.config.uwsgi import uwsgi
-from openstack.config.wiring import REGION, Wiring
+from openstack.config.wiring import Wiring
 from openstack.definition import JobDefinition
 
 _CONFIGURATION = own_records()["cinder"].file("cinder.conf")
@@ -45,7 +45,7 @@ def configure(wiring: Wiring, _name: str) -> tuple[WrittenFile, ...]:
                 "rbd_max_clone_depth": 5,
                 "report_discard_supported": True,
             },
-            "nova": sections.service_user(wiring, "cinder") | {"region_name": REGION, "interface": "internal"},
+            "nova": sections.service_user(wiring, "cinder") | {"region_name": wiring.region, "interface": "internal"},
             "service_user": {"send_service_user_token": True} | sections.service_user(wiring, "cinder"),
         },
     )

@@ -7,7 +7,7 @@ from openstack import accounts
 from openstack.config import sections
 from openstack.config.layers import ConfigFile, Layer, Origin, Secret, WrittenFile
 from openstack.config.uwsgi import uwsgi
-from openstack.config.wiring import REGION, Wiring
+from openstack.config.wiring import Wiring
 from openstack.definition import JobDefinition
 
 _CONFIGURATION = own_records()["heat"].file("heat.conf")
@@ -31,7 +31,7 @@ def configure(wiring: Wiring, _name: str) -> tuple[WrittenFile, ...]:
         _MANUAL,
         {
             "DEFAULT": {
-                "region_name_for_services": REGION,
+                "region_name_for_services": wiring.region,
                 "stack_user_domain_name": _DOMAIN,
                 "stack_domain_admin": _ADMINISTRATOR,
                 "stack_domain_admin_password": _ADMINISTRATORS_PASSWORD,

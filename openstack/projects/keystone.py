@@ -7,7 +7,7 @@ from openstack import accounts
 from openstack.config import sections
 from openstack.config.layers import ConfigFile, Layer, Origin, Secret, TextFile, WrittenFile
 from openstack.config.uwsgi import uwsgi
-from openstack.config.wiring import REGION, Wiring
+from openstack.config.wiring import Wiring
 from openstack.definition import JobDefinition
 
 _FERNET = "https://docs.openstack.org/keystone/2026.1/admin/fernet-token-faq.html"
@@ -47,7 +47,7 @@ def jobs(wiring: Wiring) -> tuple[JobDefinition, ...]:
         user="keystone",
         quorums=(wiring.galera("keystone"),),
         command=f"keystone-manage bootstrap --bootstrap-username admin --bootstrap-project-name admin "
-        f"--bootstrap-role-name admin --bootstrap-service-name keystone --bootstrap-region-id {REGION} "
+        f"--bootstrap-role-name admin --bootstrap-service-name keystone --bootstrap-region-id {wiring.region} "
         f"--bootstrap-internal-url {url} --bootstrap-public-url {wiring.public_url('keystone', '/v3')}",
         files=(_CONFIGURATION, *_KEYS),
         secrets=(("OS_BOOTSTRAP_PASSWORD", Secret("keystone/admin")),),

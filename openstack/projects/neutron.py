@@ -11,7 +11,7 @@ from openstack import accounts, bridges, node_values
 from openstack.config import sections
 from openstack.config.layers import ConfigFile, Layer, Origin, Secret, Section, WrittenFile
 from openstack.config.uwsgi import uwsgi
-from openstack.config.wiring import REGION, Wiring
+from openstack.config.wiring import Wiring
 from openstack.definition import JobDefinition
 
 _RECORD = own_records()["neutron"]
@@ -64,7 +64,7 @@ def _neutron_conf(wiring: Wiring, name: str) -> ConfigFile:
     ]
     if name not in _WITHOUT_DATABASE:
         workers: Section = {"rpc_workers": wiring.workers("neutron-server")}
-        user = sections.service_user(wiring, "neutron") | {"region_name": REGION, "endpoint_type": "internal"}
+        user = sections.service_user(wiring, "neutron") | {"region_name": wiring.region, "endpoint_type": "internal"}
         layers += [
             Layer(
                 Origin.ARCHITECTURE,

@@ -12,7 +12,7 @@ from openstack import accounts, ceph_client, node_values
 from openstack.config import cephx, sections, tenants_room
 from openstack.config.layers import ConfigFile, Layer, Origin, Secret, Section, TextFile, WrittenFile
 from openstack.config.uwsgi import uwsgi
-from openstack.config.wiring import REGION, Wiring
+from openstack.config.wiring import Wiring
 from openstack.definition import ActionDefinition, JobDefinition
 
 _CONFIGURATION = own_records()["nova"].file("nova.conf")
@@ -70,14 +70,14 @@ cell0 gets a template that Nova fills in from nova.conf (Nova's manual, Cells)."
 
 def configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
     user = sections.service_user(wiring, "nova")
-    internal: Section = user | {"region_name": REGION, "valid_interfaces": ("internal",)}
+    internal: Section = user | {"region_name": wiring.region, "valid_interfaces": ("internal",)}
     others = Layer(
         Origin.PROJECT,
         _MANUAL,
         {
-            "glance": {"region_name": REGION, "valid_interfaces": ("internal",)},
+            "glance": {"region_name": wiring.region, "valid_interfaces": ("internal",)},
             "placement": internal,
-            "cinder": user | {"os_region_name": REGION, "catalog_info": "block-storage:cinder:internalURL"},
+            "cinder": user | {"os_region_name": wiring.region, "catalog_info": "block-storage:cinder:internalURL"},
             "neutron": internal
             | {"service_metadata_proxy": True, "metadata_proxy_shared_secret": Secret("neutron/metadata")},
             "service_user": user | {"send_service_user_token": True},

@@ -6,7 +6,7 @@ from blueprint.openstack.projects.records import own_records
 from files.yaml_writer import plain_document
 from openstack.config import ports
 from openstack.config.layers import Secret, TextFile, WrittenFile
-from openstack.config.wiring import REGION, Wiring
+from openstack.config.wiring import Wiring
 from openstack.monitoring import alerts, grafana, scraping
 
 _CLOUD = "openstack"
@@ -38,7 +38,7 @@ def _clouds(wiring: Wiring) -> Secret:
     Only this account may list the resources of all projects.
     """
     cloud = {
-        "region_name": REGION,
+        "region_name": wiring.region,
         "identity_api_version": 3,
         "identity_interface": "internal",
         "auth": {

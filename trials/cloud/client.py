@@ -63,7 +63,7 @@ def _write_settings(lab: Lab, keystone: str, directory: Path) -> None:
     if password is None:
         raise UserError(f"Secret {client_settings.SECRET} in namespace {NAMESPACE} has no {client_settings.PASSWORD}.")
     account = client_settings.account(f"{keystone}v3", password)
-    text = client_settings.clouds(CLOUD, account, (directory / CERTIFICATE).resolve())
+    text = client_settings.clouds(CLOUD, lab.region, account, (directory / CERTIFICATE).resolve())
     atomic.write_private(directory / SETTINGS, text)
 
 

@@ -66,6 +66,8 @@ class Lab:
     """The cluster's network of pods."""
     has_calico: bool = False
     """Whether Calico connects the pods. Else static routes do, and NetworkPolicies are not enforced."""
+    region: str = "RegionOne"
+    """The cloud's region."""
 
     @cached_property
     def servers(self) -> dict[str, tuple[LabMachine, ...]]:
@@ -137,4 +139,4 @@ def lab_of(stack: str, plan: Plan, tree: Path) -> Lab:
         for node, share in zip(plan.machines, shares, strict=False)
     )
     networks = plan.settings.networks
-    return Lab(stack, machines, management, gateway, networks.services, networks.pods)
+    return Lab(stack, machines, management, gateway, networks.services, networks.pods, region=plan.settings.region)

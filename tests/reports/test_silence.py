@@ -1,0 +1,137 @@
+"""Reports about settings that were accepted and had no effect, or were refused for the wrong reason."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from blueprint.problems import InvalidStackError
+from cluster.kubeconfig import read_kubeconfig
+from components.k8s_master import calico_objects
+from console.errors import UserError
+from openstack import configuration, node_values
+from openstack.config.wiring import ENVIRONMENT, wiring
+from tests.reports.stacks import planned, setting
+from tests.stacks import server
+
+
+def node(options: dict[str, Any], service: str) -> str:
+    """The file with a service's options on one compute."""
+    made = planned(nodes={"host1": {"services": {service: {"options": options}}}})
+    files = configuration.of_service(made, service)
+    names = [each.name for each in made.nodes]
+    return node_values.texts(files, wiring(made, ENVIRONMENT), made.settings, service, names)["host1.conf"]
+
+
+def test_a_network_for_tunnels_takes_effect_on_a_node_and_is_refused_for_all() -> None:
+    tunnel = {"openvswitch_agent.ini": {"ovs": {"local_ip": "10.40.0.51"}}}
+    assert "[ovs]\nlocal_ip = 10.40.0.51" in node(tunnel, "neutron-l2-agent")
+    with pytest.raises(
+        InvalidStackError, match=r"local_ip: has no effect on neutron-l2-agent.*write it under quorate:"
+    ):
+        planned(services={"neutron-l2-agent": {"options": tunnel}})
+
+
+def test_calico_has_the_addresses_that_the_stack_file_has_and_no_tunnels() -> None:
+    """`first-found` skips br-mgmt of virt hosts; packets from tunnels would meet no rule of a NetworkPolicy."""
+    values = calico_objects.ENVIRONMENT
+    assert values["IP_AUTODETECTION_METHOD"] == "kubernetes-internal-ip"
+    assert (values["CALICO_IPV4POOL_IPIP"], values["CALICO_IPV4POOL_VXLAN"]) == ("Never", "Never")
+
+
+def test_a_compute_keeps_what_runs_beside_tenants() -> None:
+    """Nova reported all but 512 MiB of a virt host, where the control plane's machines held 48 GiB."""
+    guests: list[dict[str, Any]] = [
+        {"id": 0, "name": "kube[1-3]", "cpu": 4, "ram": 8, "address": "10.30.0.61", "roles": ["master"]},
+        {"id": 1, "name": "queue[1-3]", "cpu": 8, "ram": 16, "address": "10.30.0.71", "roles": ["controller"]},
+        {"id": 2, "name": "data[1-3]", "cpu": 8, "ram": 16, "address": "10.30.0.81", "roles": ["controller"]},
+        {"id": 3, "name": "osd[1-3]", "cpu": 4, "ram": 8, "disk": 200, "address": "10.30.0.91", "roles": ["storage"]},
+    ]
+    servers = [server("iron[1-3]", ["virt", "compute"], "10.30.0.11", cpu=32, memory=128, vms=guests)]
+    made = planned(features=["reduced-footprint"], servers=servers)
+    kept = setting(made, "nova-compute", "nova.conf", "DEFAULT", "reserved_host_memory_mb")
+    assert kept is not None
+    assert 52 * 1024 < int(str(kept.value)) < 60 * 1024
+    cores = setting(made, "nova-compute", "nova.conf", "DEFAULT", "reserved_host_cpus")
+    assert cores is not None
+    assert 24 < int(str(cores.value)) < 30
+
+
+def test_names_and_ranges_of_real_clouds() -> None:
+    external = {"physicalNetwork": "physnet1", "vlan": 2101, "network": "203.0.113.0/24", "gateway": "203.0.113.1"}
+    made = planned(
+        networks={"physical": {"physnet1": {"interface": "bond0.100", "vlans": "200:250,251:300"}}},
+        ssh={"user": "jane.doe"},
+        bootstrap={
+            "networks": {"external": external | {"pool": {"start": "203.0.113.10", "end": "203.0.113.250"}}},
+            "flavors": [{"name": "SCS-4V:16:100", "id": "1", "ram": 16384, "disk": 100, "vcpus": 4}],
+        },
+    )
+    ranges = setting(made, "neutron-server", "ml2_conf.ini", "ml2_type_vlan", "network_vlan_ranges")
+    assert ranges is not None
+    assert ranges.value == ("physnet1:200:250", "physnet1:251:300")
+
+
+def test_a_topology_with_etcd_is_read_and_its_missing_store_is_named(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    document = {
+        "nodes": {"n[1-3]": {"roles": ["all"]}},
+        "services": {"database": {"service_def": "galera"}, "rpc": {"service_def": "rabbitmq"}},
+        "roles": {"all": ["etcd", "database", "rpc", "memcached", "keystone", "glance-api", "glance-registry"]},
+    }
+    (tmp_path / "ccp.yaml").write_text(yaml.safe_dump(document))
+    nodes = server("n[1-3]", [], "10.30.0.21", cpu=16, memory=64)
+    masters = server("control[1-3]", ["master"], "10.30.0.11", cpu=8, memory=16)
+    made = planned(topology="ccp.yaml", servers=[nodes, masters])
+    assert any("etcd" in each for each in made.warnings)
+    assert any("glance-api" in each and "Ceph" in each for each in made.warnings)
+
+
+def test_a_password_of_another_system_is_refused_with_a_reason_that_helps() -> None:
+    ldap = {"url": "ldaps://ad.example.org", "user": "cn=svc", "password": "change-me-now"}
+    with pytest.raises(InvalidStackError) as refused:
+        planned(projects={"keystone": {"options": {"keystone.conf": {"ldap": ldap}}}})
+    assert "change-me-now" not in str(refused.value)
+    assert "rootSecret" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("cluster", "user", "said"),
+    [
+        ({"proxy-url": "http://127.0.0.1:13128"}, {}, "proxy-url would be ignored"),
+        ({"tls-server-name": "k8s.example.org"}, {}, "tls-server-name would be ignored"),
+        ({}, {"as": "viewer"}, "as would be ignored"),
+    ],
+)
+def test_no_key_of_a_kubeconfig_is_ignored(
+    tmp_path: Path, cluster: dict[str, str], user: dict[str, str], said: str
+) -> None:
+    document = {
+        "clusters": [{"name": "c", "cluster": {"server": "https://127.0.0.1:16443", **cluster}}],
+        "users": [{"name": "u", "user": {"token": "t", **user}}],
+        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+    }
+    path = tmp_path / "config"
+    path.write_text(yaml.safe_dump(document))
+    with pytest.raises(UserError, match=said):
+        read_kubeconfig(path, context="c")
+
+
+def test_a_credential_plugin_is_found_beside_its_kubeconfig(tmp_path: Path) -> None:
+    plugin = tmp_path / "login.sh"
+    answer = '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"abc"}}'
+    plugin.write_text(f"#!/bin/sh\necho '{answer}'\n")
+    plugin.chmod(0o755)
+    ask = {"apiVersion": "client.authentication.k8s.io/v1", "command": "./login.sh", "interactiveMode": "Never"}
+    cluster = {"server": "https://127.0.0.1:16443", "insecure-skip-tls-verify": True}
+    document = {
+        "clusters": [{"name": "c", "cluster": cluster}],
+        "users": [{"name": "u", "user": {"exec": ask}}],
+        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+    }
+    path = tmp_path / "config"
+    path.write_text(yaml.safe_dump(document))
+    assert read_kubeconfig(path, context="c").headers["Authorization"] == "Bearer abc"

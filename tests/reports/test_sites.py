@@ -1,0 +1,65 @@
+"""Reports about values that only a site knows: names, accounts and limits that no default can have."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from blueprint.problems import InvalidStackError
+from components.k8s_master.kubeadm import cluster_configuration
+from openstack import client_settings, configuration
+from openstack.config.formats import public_text
+from tests.reports.stacks import named, objects, planned
+
+
+def test_registries_with_accounts() -> None:
+    found = objects(planned(images={"registry": "registry.example.com", "pullSecrets": ["regcred"]}))
+    pods = [
+        each.inputs["spec"]["template"]["spec"] for each in found if each.kind in {"Deployment", "DaemonSet", "Job"}
+    ]
+    actions = [
+        each.inputs["spec"]["jobTemplate"]["spec"]["template"]["spec"] for each in found if each.kind == "CronJob"
+    ]
+    assert len(pods) > 30
+    assert all(pod["imagePullSecrets"] == [{"name": "regcred"}] for pod in (*pods, *actions))
+    plain = [each for each in objects(planned()) if each.kind == "Deployment"]
+    assert not any("imagePullSecrets" in each.inputs["spec"]["template"]["spec"] for each in plain)
+
+
+def test_a_secret_of_a_registry_that_is_misspelled_is_an_unknown_key() -> None:
+    with pytest.raises(InvalidStackError, match=r"quorate:images\.pullSecret: .*pullSecrets"):
+        planned(images={"pullSecret": "regcred"})
+
+
+def test_the_cloud_has_a_region_of_its_own() -> None:
+    made = planned(region="nyc-1")
+    for service in ("keystone", "nova-compute", "cinder-volume", "neutron-server", "heat-engine", "glance-api"):
+        texts = [public_text(each) or "" for each in configuration.of_service(made, service)]
+        assert not any("RegionOne" in text for text in texts), service
+    assert not any("RegionOne" in str(each.inputs) for each in objects(made))
+    assert "region_name: nyc-1" in client_settings.clouds("x", "nyc-1", {}, None)
+    with pytest.raises(InvalidStackError, match="quorate:region: 'nyc 1' does not fit"):
+        planned(region="nyc 1")
+
+
+def test_clients_reach_the_api_servers_through_a_load_balancer() -> None:
+    made = planned(apiServers={"names": ["k8s.example.org", "10.30.0.5"]})
+    assert cluster_configuration(made)["apiServer"]["certSANs"] == [
+        "127.0.0.1",
+        "localhost",
+        "k8s.example.org",
+        "10.30.0.5",
+    ]
+    with pytest.raises(InvalidStackError, match="quorate:apiServers: is for masters of a new cluster"):
+        planned(apiServers={"names": ["k8s.example.org"]}, machines="existing")
+
+
+def test_an_ingress_has_the_annotations_of_its_controller() -> None:
+    """The size of an upload is a controller's own: ingress-nginx refuses images of more than 1 MB."""
+    size = {"nginx.ingress.kubernetes.io/proxy-body-size": "0"}
+    given: dict[str, Any] = {"domain": "cloud.example.org", "className": "nginx", "annotations": size, "issuer": "ca"}
+    made = named(objects(planned(ingress=given)), "Ingress", "openstack")
+    assert made["metadata"]["annotations"] == size | {"cert-manager.io/cluster-issuer": "ca"}
+    with pytest.raises(InvalidStackError, match="is not a key of an annotation; write one such as example"):
+        planned(ingress=given | {"annotations": {"a b": "c"}})
