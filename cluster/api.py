@@ -115,7 +115,7 @@ class Api:
                 connection.close()
                 # A server may close an idle connection and has then not processed the request, which is sent again.
                 if is_fresh or last:
-                    raise Unreachable(f"{method} {path}: {error}") from None
+                    raise Unreachable(f"{method} {path}: {self._reason(error)}") from None
         raise AssertionError
 
     def ask(
@@ -155,13 +155,18 @@ class Api:
             response = connection.getresponse()
         except (OSError, http.client.HTTPException) as error:
             connection.close()
-            raise Unreachable(f"watch {path}: {error}") from None
+            raise Unreachable(f"watch {path}: {self._reason(error)}") from None
         if response.status != 200:
             connection.close()
             raise error_of(_reply(response))
         if connection.sock:
             connection.sock.settimeout(None)  # a watch without changes has no traffic
         return Watch(connection, response)
+
+    def _reason(self, error: Exception) -> str:
+        """Returns why there is no response, with the server's address, without the number of the system's error."""
+        said = (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
+        return f"{self._access.host}:{self._access.port} does not answer: {said}"
 
     def _connection(self) -> http.client.HTTPSConnection:
         if not hasattr(self._local, "connection"):

@@ -18,6 +18,8 @@ import yaml
 
 LARGEST = 100_000
 """Maximum number of values in a document with aliases expanded; few lines of nested aliases can expand to billions."""
+MOST_TEXT = 32 * 1024**2
+"""Maximum number of characters of all values with aliases expanded: eight times the largest stack file."""
 DEEPEST = 100
 """Maximum nesting of mappings and lists. A stack file has 8 levels, a Kubernetes schema about 40."""
 _DIRECTIVES = 10
@@ -142,21 +144,23 @@ class Document:
     def size(self) -> int | None:
         """Number of values in the document with aliases expanded; None if an alias contains itself."""
         weight = self._weight
-        return weight[0] if weight else None
+        return weight.values if weight else None
 
     @cached_property
-    def _weight(self) -> tuple[int, int] | None:
-        return _weigh(self.node, {}) if self.node else (0, 0)
+    def _weight(self) -> _Weight | None:
+        return _weigh(self.node, {}) if self.node else _Weight(0, 0, 0)
 
     def check_size(self) -> None:
         """Raises YamlError if the document with aliases expanded is too large or too deep."""
         if self._weight is None:
             raise YamlError("an alias contains itself; write its content out")
-        size, depth = self._weight
-        if size > LARGEST:
-            raise YamlError(f"stands for {size} values with its aliases; write fewer")
-        if depth > DEEPEST:
-            raise YamlError(f"nests {depth} levels with its aliases; write at most {DEEPEST}")
+        weight = self._weight
+        if weight.values > LARGEST:
+            raise YamlError(f"stands for {weight.values} values with its aliases; write fewer")
+        if weight.text > MOST_TEXT:
+            raise YamlError(f"stands for {weight.text >> 20} MB of text with its aliases; write fewer")
+        if weight.levels > DEEPEST:
+            raise YamlError(f"nests {weight.levels} levels with its aliases; write at most {DEEPEST}")
 
 
 def parse(text: str, loader: Any = LOADER) -> Iterator[Document]:
@@ -233,18 +237,27 @@ def _text(node: yaml.Node) -> str | None:
     return str(node.value) if isinstance(node, yaml.ScalarNode) else None
 
 
-def _weigh(node: yaml.Node, known: dict[int, tuple[int, int] | None]) -> tuple[int, int] | None:
-    """Returns the number of values and levels of a node with aliases expanded; None if an alias contains itself."""
+@dataclass(frozen=True)
+class _Weight:
+    """What a node stands for with aliases expanded: values, characters of text, and levels of nesting."""
+
+    values: int
+    text: int
+    levels: int
+
+
+def _weigh(node: yaml.Node, known: dict[int, _Weight | None]) -> _Weight | None:
+    """Returns what a node stands for; None if an alias contains itself."""
     if id(node) in known:
         return known[id(node)]
     known[id(node)] = None  # marks a node in progress, so that an alias to itself is detected
-    size, depth = 1, 0
+    size, text, depth = 1, len(_text(node) or ""), 0
     for child in _children(node):
         weight = _weigh(child, known)
         if weight is None:
             return None
-        size, depth = size + weight[0], max(depth, weight[1])
-    known[id(node)] = size, depth + 1
+        size, text, depth = size + weight.values, text + weight.text, max(depth, weight.levels)
+    known[id(node)] = _Weight(size, text, depth + 1)
     return known[id(node)]
 
 
@@ -264,5 +277,25 @@ def _fault(error: yaml.YAMLError) -> str:
     if "could not determine a constructor" in said:
         tag = said.rpartition("tag ")[2].strip("'").replace(STANDARD, "!!")
         said = "'=' has a meaning of its own; put it in quotes" if tag == "!!value" else f"has the tag {tag}; remove it"
+    said += next((f"; {advice}" for words, advice in _REMEDIES.items() if words in said), "")
     mark = error.problem_mark
     return f"line {mark.line + 1}, column {mark.column + 1}: {said}" if mark else said
+
+
+_REMEDIES = {
+    "unhashable key": "a key is one word: put text with braces in quotes",
+    "expected key": "write `key: value`, as far to the right as the keys beside it",
+    "expected '-' indicator": "write `- ` before each item, as far to the right as the others",
+    "expected ',' or": "close the bracket or the brace, and put commas between its values",
+    "expected node content": "write a value, or close the bracket before it",
+    "cannot start any token": "indent with spaces, not tabs, and put text that begins with %, @ or ` in quotes",
+    "unexpected end of stream": "close the quotes",
+    "mapping values are not allowed": "put text with ': ' in quotes, or write the key on a line of its own",
+    "undefined alias": "put text that begins with * in quotes",
+    "expected alphabetic or numeric character": "put text that begins with * or & in quotes",
+    "control characters are not allowed": "remove the character",
+    "unknown escape character": "write text with \\ in single quotes",
+    "simple key": "put the key and its ':' on one line",
+    "block sequence entries are not allowed": "write the list below its key, or as [a, b]",
+}
+"""What to write instead, by words of libyaml's messages, which name what its parser expected."""

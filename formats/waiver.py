@@ -5,11 +5,14 @@ The policy pack imports this module only for a stack with waivers: pydantic take
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import date
 from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 def _as_day(value: object) -> object:
@@ -19,8 +22,10 @@ def _as_day(value: object) -> object:
     """
     if not isinstance(value, str):
         return value
+    text = value.removesuffix(" 00:00:00 +0000 UTC")
     try:
-        return date.fromisoformat(value.removesuffix(" 00:00:00 +0000 UTC"))
+        # Python reads 20270131 and the week 2027-W05-1 too, which a reader may take for another day.
+        return date.fromisoformat(text) if _DAY.fullmatch(text) else value
     except ValueError:
         return value  # pydantic then reports that it is not a date
 

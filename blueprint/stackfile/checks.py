@@ -27,6 +27,8 @@ from blueprint.stackfile.settings import KUBERNETES, Options, Override, Settings
 from formats.waiver_limits import refusals, today
 from text.suggestion import did_you_mean
 
+OF_NODES = ("nginx", "coredns")
+"""Images of the proxy to the API servers and of the nodes' DNS servers, which no record of a project has."""
 CONFIG_LIMIT = 1024 * 1024
 """Maximum size of a ConfigMap's data in bytes (Kubernetes documentation, ConfigMaps)."""
 
@@ -42,6 +44,7 @@ def problems(settings: Settings) -> list[Problem]:
     return [
         *_target(settings),
         *_release(settings),
+        *_digests(settings),
         *_kubernetes(settings),
         *domain_template.problems(settings.template),
         *ssh.problems(settings),
@@ -107,6 +110,16 @@ def _release(settings: Settings) -> Iterator[Problem]:
     elif settings.images.distro not in (distros := DISTRO_VERSIONS[settings.release]):
         problem = f"Kolla has no images of {settings.release} for {settings.images.distro}"
         yield Problem("quorate:images.distro", f"{problem}; write one of: {', '.join(distros)}")
+
+
+def _digests(settings: Settings) -> Iterator[Problem]:
+    processes = settings.records.processes.values()
+    known = {*OF_NODES, *(container.image for process in processes for container in process.containers)}
+    for name in settings.images.digests:
+        if name not in known:
+            problem = f"no service has this image{did_you_mean(name, known)}"
+            advice = "write its name without registry and tag, such as nova-api, or remove it"
+            yield Problem(f"quorate:images.digests.{name}", f"{problem}; {advice}")
 
 
 def _kubernetes(settings: Settings) -> Iterator[Problem]:

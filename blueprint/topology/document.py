@@ -75,7 +75,10 @@ def read_document(path: Path) -> tuple[Section, list[TopologyFinding]]:
     Included files must be below the project's directory, or below the file's own directory if that is elsewhere.
     """
     project = Path.cwd().resolve()
-    top = path.resolve().parent
+    try:
+        top = path.resolve().parent
+    except (OSError, RuntimeError):  # a loop of symbolic links, which reading the file reports
+        top = path.absolute().parent
     reader = _Reader(project if top.is_relative_to(project) else top)
     try:
         return reader.read(path, ()), reader.findings
@@ -144,7 +147,7 @@ class _Reader:
         except text_file.UnreadableError as error:
             rule = "include-absent" if at else "file-absent"
             advice = "write a path relative to the file that includes it" if at else "give the path of a topology file"
-            self._error(rule, at or str(path), f"{path} cannot be read: {error}; {advice}")
+            self._error(rule, at or str(path), f"{f'{path} ' * bool(at)}cannot be read: {error}; {advice}")
             return
         if hidden := next(yaml_traps.hidden_characters(content), None):
             self._error("not-yaml", str(path), hidden)

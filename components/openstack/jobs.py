@@ -148,8 +148,15 @@ def _digest(args: JobArgs, data: dict[str, str]) -> str:
     It does not depend on the secrets.
     """
     generations = {name: args.scope.keyring.generation(name) for name in sorted(_secret_names(args))}
-    content = [_image(args), data, _secret_data(args, placeholder), args.definition.environment, generations]
-    content += filter(None, [args.settings.images.pull_secrets])  # nothing for most stacks, whose Jobs keep their names
+    content: list[object] = [
+        _image(args),
+        data,
+        _secret_data(args, placeholder),
+        args.definition.environment,
+        generations,
+    ]
+    if names := args.settings.images.pull_secrets:  # without any, Jobs keep their names
+        content.append(names)
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:10]
 
 

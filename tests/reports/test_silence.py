@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+import ssl
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,8 @@ import pytest
 import yaml
 
 from blueprint.problems import InvalidStackError
-from cluster.kubeconfig import read_kubeconfig
+from cluster.api import Api, Unreachable
+from cluster.kubeconfig import Access, read_kubeconfig
 from components.k8s_master import calico_objects
 from console.errors import UserError
 from openstack import configuration, node_values
@@ -135,3 +138,13 @@ def test_a_credential_plugin_is_found_beside_its_kubeconfig(tmp_path: Path) -> N
     path = tmp_path / "config"
     path.write_text(yaml.safe_dump(document))
     assert read_kubeconfig(path, context="c").headers["Authorization"] == "Bearer abc"
+
+
+def test_a_server_that_refuses_is_named_by_its_address_and_without_numbers() -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    access = Access("127.0.0.1", port, "", ssl.create_default_context(), {})
+    with pytest.raises(Unreachable) as refused:
+        Api(access).items("/api/v1/nodes")
+    assert str(refused.value) == f"GET /api/v1/nodes: 127.0.0.1:{port} does not answer: Connection refused"

@@ -27,8 +27,8 @@ DOUBLING = {f"f{n}.yaml": f"a: !include f{n + 1}.yaml\nb: !include f{n + 1}.yaml
 MANY = ", ".join(f"s{n}" for n in range(3_000))
 
 CASES = {
-    "a directory": Bad(os.mkdir, f"{FILE}topology.yaml cannot be read: it is a directory; give the path", "topology"),
-    "a named pipe": Bad(os.mkfifo, f"{FILE}topology.yaml cannot be read: it is a named pipe", "topology"),
+    "a directory": Bad(os.mkdir, f"{FILE}cannot be read: it is a directory; give the path", "topology"),
+    "a named pipe": Bad(os.mkfifo, f"{FILE}cannot be read: it is a named pipe", "topology"),
     "bytes": Bad(b"\xff", f"{FILE}cannot be read: it is not UTF-8 text: line 1 has the byte 0xff", "topology"),
     "an invisible letter": topology(
         "nodes: {}\n# \u202e\n", f"{FILE}line 2, column 3: U+202E RIGHT-TO-LEFT OVERRIDE is"
