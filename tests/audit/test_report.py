@@ -65,6 +65,7 @@ def report(tmp_path: Path) -> Callable[[list[Event]], Report]:
 Reports = Callable[[list[Event]], Report]
 
 NOT_APPLICABLE = {
+    "nova-reserves-host",
     "network-policy-admits-tunnels",
     "virtual-voters-come-back",
     "namespace-level-admits-members",

@@ -86,3 +86,19 @@ def test_the_stack_file_overrides_the_reserve_of_one_node() -> None:
 
 
 ALL = ["performance", "security", "isolation"]
+
+
+@pytest.mark.parametrize(
+    "stack",
+    [
+        {"projects": {"nova": {"options": {"nova.conf": {"compute": {"cpu_shared_set": "2-23"}}}}}},
+        {"services": {"nova-compute": {"options": {"nova.conf": {"compute": {"cpu-dedicated-set": "2-23"}}}}}},
+        {"nodes": {"cmp[1-2]": {"services": {"nova-compute": {"options": {"nova.conf": {"compute": {
+            "cpu_shared_set": "2-23"}}}}}}}},
+    ],
+)  # fmt: skip
+def test_cpus_that_are_named_for_tenants_are_the_reserve(stack: dict[str, Any]) -> None:
+    """Nova does not start with both: "The 'reserved_host_cpus' config option cannot be defined alongside"."""
+    assert reserved("cmp1", **stack)["reserved_host_cpus"] == 0
+    assert reserved("cmp1", **stack)["reserved_host_memory_mb"] > 3000
+    assert (reserved("cmp3", **stack)["reserved_host_cpus"] == 0) == ("nodes" not in stack)

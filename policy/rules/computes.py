@@ -1,0 +1,129 @@
+"""Computes: what Nova offers to tenants is not what the control plane has on the same node."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from configparser import ConfigParser
+from decimal import Decimal
+from functools import lru_cache
+
+from policy.facts.kubernetes.configuration import read_by, sections
+from policy.facts.kubernetes.node import NodeFacts
+from policy.facts.kubernetes.quantity import GIB, MIB, PodResources
+from policy.facts.kubernetes.workload import Workload
+from policy.facts.stack import Facts
+from policy.findings import Severity
+from policy.properties import Malformed
+from policy.rule import RuleProblem, RuleSource, rule
+from policy.wording import join_names
+
+_COMPUTE, _FILE = "nova-compute", "nova.conf"
+_MEMORY, _CPU = 512, 0
+"""Nova's defaults: MiB of reserved_host_memory_mb, and cores of reserved_host_cpus."""
+_SMALLEST = 1
+"""GiB and cores that the plan leaves tenants of a node that its own pods fill (blueprint/plan/host_reserves.py)."""
+_RANGE = re.compile(r"\^?([0-9]+)(?:-([0-9]+))?")
+
+
+def _files(facts: Facts, workload: Workload) -> Mapping[str, str]:
+    maps = read_by(workload, facts.config_maps)
+    return {key: text for each in maps for key, text in each.files.items() if key.endswith(".conf")}
+
+
+def _offers_nodes(facts: Facts, workload: Workload) -> bool:
+    if facts.service(workload) != _COMPUTE or workload.kind != "DaemonSet":
+        return False
+    is_sized = any(node.room is not None and _size(node) is not None for node in facts.eligible(workload))
+    return is_sized and any(_FILE in each.files for each in read_by(workload, facts.config_maps))
+
+
+@rule(
+    id="nova-reserves-host",
+    title="Nova keeps from tenants what its node needs for itself",
+    severity=Severity.HIGH,
+    rationale="Nova offers all memory and CPU of a compute less its reserve, by default 512 MiB and no core. Tenants "
+    "fill the rest: the kernel or kubelet then ends agents, libvirt, or virtual machines of the control plane.",
+    sources=(RuleSource("project", "Capacity", 6),),
+    remediation="Set reserved_host_memory_mb and reserved_host_cpus in section [DEFAULT] of nova.conf, or "
+    "cpu_shared_set in [compute], to what kubelet reserves on the node and its DaemonSets request.",
+    subjects=lambda facts: facts.workloads,
+    applies=_offers_nodes,
+    not_applicable_reason="no nova-compute runs on nodes whose size is known",
+    since="0.7.0",
+)
+def nova_reserves_host(facts: Facts, workload: Workload) -> Iterator[RuleProblem]:
+    """Compares the options of each node with the memory and CPU that kubelet reserves and DaemonSets request there.
+
+    A set of CPUs for tenants counts as a reserve of the others. The operating system's own share is not compared.
+    """
+    files, requests = _files(facts, workload), _requests(facts)
+    common = files.get(_FILE, "")
+    short: dict[tuple[str, str], list[str]] = {}
+    for node in facts.eligible(workload):
+        size = _size(node)
+        if node.room is None or size is None:
+            continue
+        options = sections(f"{common}\n{files.get(f'{node.name}.conf', '')}")
+        needed = _needed(size, size - node.room + requests.get(node.name, PodResources()))
+        kept = _kept(options, size)
+        if kept.memory < needed.memory:
+            found = f"reserves {kept.memory / MIB:.0f} MiB of memory", f"{needed.memory / MIB:.0f} MiB or more"
+            short.setdefault(found, []).append(node.name)
+        if kept.cpu < needed.cpu:
+            found = f"reserves {kept.cpu:.1f} cores", f"{needed.cpu:.1f} or more"
+            short.setdefault(found, []).append(node.name)
+    for (actual, expected), names in short.items():
+        yield RuleProblem(f"{actual} on {join_names(names)}", expected)
+
+
+def _size(node: NodeFacts) -> PodResources | None:
+    """Returns all cores and memory of a node's machine; None if they are not known."""
+    cpu, memory = node.resource.props.at("cpu"), node.resource.props.at("memory")
+    if not cpu.given() or not memory.given():
+        return None
+    return PodResources(Decimal(str(cpu.real())), Decimal(str(memory.real())) * GIB)
+
+
+@lru_cache(maxsize=1)
+def _requests(facts: Facts) -> Mapping[str, PodResources]:
+    """Returns the requests of all DaemonSets together on each node, by the node's name."""
+    found: dict[str, PodResources] = {}
+    for daemon in facts.workloads:
+        if daemon.kind == "DaemonSet":
+            for node in facts.eligible(daemon):
+                found[node.name] = found.get(node.name, PodResources()) + daemon.requests
+    return found
+
+
+def _needed(size: PodResources, used: PodResources) -> PodResources:
+    """Returns what a node needs beside tenants, as far as it leaves room for them."""
+    return PodResources(min(used.cpu, size.cpu - _SMALLEST), min(used.memory, size.memory - _SMALLEST * GIB))
+
+
+def _kept(options: ConfigParser, size: PodResources) -> PodResources:
+    """Returns what Nova keeps from tenants of a node."""
+    memory = _number(options.get("DEFAULT", "reserved_host_memory_mb", fallback=str(_MEMORY)))
+    cpu = _number(options.get("DEFAULT", "reserved_host_cpus", fallback=str(_CPU)))
+    sets = (options.get("compute", name, fallback="") or "" for name in ("cpu_shared_set", "cpu_dedicated_set"))
+    if named := [each for each in sets if each.strip()]:
+        cpu = size.cpu - sum(map(_cpus, named))
+    return PodResources(cpu, memory * MIB)
+
+
+def _cpus(written: str) -> int:
+    """Returns how many CPUs a set such as 2-15,^8 has."""
+    found: set[int] = set()
+    without: set[int] = set()
+    for part in written.replace('"', "").split(","):
+        match = _RANGE.fullmatch(part.strip())
+        if not match:
+            raise Malformed(f"'{written}' is not a set of CPUs")
+        (without if part.strip().startswith("^") else found).update(range(int(match[1]), int(match[2] or match[1]) + 1))
+    return len(found - without)
+
+
+def _number(written: str | None) -> Decimal:
+    if not written or not written.isdecimal():
+        raise Malformed(f"a reserve of nova-compute is '{written}', not a whole number")
+    return Decimal(written)

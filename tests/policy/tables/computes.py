@@ -1,0 +1,121 @@
+from policy.rules.computes import nova_reserves_host
+from tests.policy.cases import case
+from tests.policy.world import UNKNOWN, Given, cloud, config_map, daemons, machine, machines, reading, requesting
+
+reserves = nova_reserves_host
+
+
+def computes(
+    count: int = 2, cpu: object = 32, memory: object = 128, room: float = 128, cores: float = 32
+) -> list[Given]:
+    sized = {"cpu": cpu, "memory": memory, "allocatable": {"cpu": cores, "memory": room}}
+    return [each.but(**sized) for each in machines("compute", count)]
+
+
+def options(default: str, **nodes: str) -> list[Given]:
+    """nova.conf with these options, and files of single nodes."""
+    files = {f"{name.replace('_', '-')}.conf": text for name, text in nodes.items()}
+    return [config_map("nova-kolla", {"nova.conf": default}), config_map("nova-nodes", files)]
+
+
+NOVA = reading(
+    requesting(daemons("nova-compute", "compute", row="nova-compute"), "1", "2Gi"), "nova-kolla", "nova-nodes"
+)
+AGENT = requesting(daemons("agent", "compute"), "500m", "1Gi")
+BOTH = "[DEFAULT]\nreserved_host_memory_mb = 3072\nreserved_host_cpus = 2\n"
+
+CASES = (
+    case(
+        reserves, "as much as its pods request", cloud(), computes(), NOVA, AGENT, options(BOTH), passes="nova-compute"
+    ),
+    case(
+        reserves,
+        "Nova's defaults",
+        cloud(),
+        computes(1),
+        NOVA,
+        AGENT,
+        options("[DEFAULT]\ndebug = false\n"),
+        fails="nova-compute",
+        message="reserves 512 MiB of memory on compute-1; expected 3072 MiB or more",
+    ),
+    case(
+        reserves,
+        "no core",
+        cloud(),
+        computes(1),
+        NOVA,
+        options("[DEFAULT]\nreserved_host_memory_mb = 9000\n"),
+        fails="nova-compute",
+        message="reserves 0.0 cores on compute-1; expected 1.0 or more",
+    ),
+    case(
+        reserves,
+        "a virt host that keeps no more than the others",
+        cloud(),
+        computes(1, room=76, cores=8),
+        NOVA,
+        options(BOTH),
+        fails="nova-compute",
+        message="reserves 3072 MiB of memory on compute-1; expected 55296 MiB or more",
+    ),
+    case(
+        reserves,
+        "a virt host with a reserve of its own",
+        cloud(),
+        computes(1, room=76, cores=8),
+        NOVA,
+        options(BOTH, compute_1="[DEFAULT]\nreserved_host_memory_mb = 55424\nreserved_host_cpus = 26\n"),
+        passes="nova-compute",
+    ),
+    case(
+        reserves,
+        "CPUs of tenants named",
+        cloud(),
+        computes(),
+        NOVA,
+        options("[DEFAULT]\nreserved_host_memory_mb = 3072\n[compute]\ncpu_shared_set = 2-31,^5\n"),
+        passes="nova-compute",
+    ),
+    case(
+        reserves,
+        "all CPUs named",
+        cloud(),
+        computes(1),
+        NOVA,
+        options("[DEFAULT]\nreserved_host_memory_mb = 3072\n[compute]\ncpu_shared_set = 0-31\n"),
+        fails="nova-compute",
+        message="reserves 0.0 cores",
+    ),
+    case(
+        reserves,
+        "a small node, whose tenants have a GiB and a core",
+        cloud(),
+        computes(1, cpu=2, memory=3, room=3, cores=2),
+        NOVA,
+        AGENT,
+        options("[DEFAULT]\nreserved_host_memory_mb = 2048\nreserved_host_cpus = 1\n"),
+        passes="nova-compute",
+    ),
+    case(reserves, "nodes of an unknown size", cloud(), machine("compute-1", "compute"), NOVA, options(BOTH)),
+    case(reserves, "without its configuration", cloud(), computes(), NOVA),
+    case(
+        reserves,
+        "unknown configuration",
+        cloud(),
+        computes(),
+        NOVA,
+        options(UNKNOWN),
+        undecided="nova-compute",  # pyright: ignore[reportArgumentType]
+    ),
+    case(
+        reserves,
+        "no number",
+        cloud(),
+        computes(),
+        NOVA,
+        options("[DEFAULT]\nreserved_host_memory_mb = 4Gi\n"),
+        undecided="nova-compute",
+        message="a reserve of nova-compute is '4Gi', not a whole number",
+    ),
+)
