@@ -166,7 +166,7 @@ class Api:
     def _reason(self, error: Exception) -> str:
         """Returns why there is no response, with the server's address, without the number of the system's error."""
         said = (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
-        return f"{self._access.host}:{self._access.port} does not answer: {said}"
+        return f"{said} ({self.access.host}:{self.access.port})"
 
     def _connection(self) -> http.client.HTTPSConnection:
         if not hasattr(self._local, "connection"):

@@ -147,4 +147,4 @@ def test_a_server_that_refuses_is_named_by_its_address_and_without_numbers() -> 
     access = Access("127.0.0.1", port, "", ssl.create_default_context(), {})
     with pytest.raises(Unreachable) as refused:
         Api(access).items("/api/v1/nodes")
-    assert str(refused.value) == f"GET /api/v1/nodes: 127.0.0.1:{port} does not answer: Connection refused"
+    assert str(refused.value) == f"GET /api/v1/nodes: Connection refused (127.0.0.1:{port})"
