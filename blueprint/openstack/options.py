@@ -59,9 +59,36 @@ def listed(release: str, file: str) -> Mapping[str, Mapping[str, Option]]:
     }
 
 
+def is_listed(release: str, file: str) -> bool:
+    """Whether there is a list of a file's options."""
+    return (_LISTS / release / f"{file}.json").exists()
+
+
 def files_by_project(records: Records) -> Mapping[str, tuple[str, ...]]:
     """Returns the configuration files whose options a stack file may set, by project. Other projects are left out."""
     return {name: tuple(record.options) for name, record in records.by_name.items() if record.options}
+
+
+def plain_by_project(records: Records) -> Mapping[str, Mapping[str, Literal["ini", "flat"]]]:
+    """Returns the files without a list of options that a stack file may set options of, each with its form."""
+    return {name: record.plain_options for name, record in records.by_name.items() if record.plain_options}
+
+
+def plain_problems(key: str, form: Literal["ini", "flat"], sections: Sections) -> Iterator[Problem]:
+    """Yields the problems of options of a file without a list: sections that its form does not have, or needs.
+
+    `key`: the stack file's key with the file.
+    """
+    for section, given in sections.items():
+        if form == "flat" and section:
+            yield Problem(f"{key}.{section}", f'is a section, and the file has none; write {{"": {{{section}: …}}}}')
+        if form == "ini" and not section:
+            yield Problem(key, "has options without a section; write the section's name in place of the empty text")
+        for name, value in given.items():
+            if isinstance(value, tuple):
+                yield Problem(f"{key}.{section}.{name}", "is a list; write the value as the program reads it, as text")
+            elif wrong := _misfit("string", value):
+                yield Problem(f"{key}.{section}.{name}", wrong)
 
 
 def problems(
@@ -77,7 +104,7 @@ def problems(
         elif file not in known:
             hint = did_you_mean(file, known)
             yield Problem(f"{key}.{file}", f"is not a file of {project}{hint}; write one of: {', '.join(known)}")
-        elif not (_LISTS / release / f"{file}.json").exists():  # of a stack's own project
+        elif not is_listed(release, file):  # of a stack's own project
             yield Problem(f"{key}.{file}", f"has no list of options in {release}; {_WHOLE_FILE}")
         else:
             yield from _file_problems(f"{key}.{file}", release, file, sections)

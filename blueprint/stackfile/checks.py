@@ -151,13 +151,18 @@ def _service(name: str, override: Override) -> Iterator[Problem]:
 def _options(settings: Settings) -> Iterator[Problem]:
     if settings.release not in DISTRO_VERSIONS:
         return
-    known = options.files_by_project(settings.records)
+    known, plain = options.files_by_project(settings.records), options.plain_by_project(settings.records)
+    named = [name for name in settings.records.by_name if name in known or name in plain]
     for name in settings.projects.overrides:
-        if name not in known:
-            hint, all_known = did_you_mean(name, known), ", ".join(known)
+        if name not in named:
+            hint, all_known = did_you_mean(name, named), ", ".join(named)
             yield Problem(f"quorate:projects.{name}", f"is not a project with options{hint}; write one of: {all_known}")
     for key, project, files in _given_options(settings):
-        yield from options.problems(key, project, known.get(project, ()), settings.release, files)
+        unlisted = {} if key.startswith("quorate:nodes.") else plain.get(project, {})  # nodes' values are oslo's
+        listed = {file: sections for file, sections in files.items() if file not in unlisted}
+        yield from options.problems(key, project, (*known.get(project, ()), *unlisted), settings.release, listed)
+        for file in files.keys() & unlisted.keys():
+            yield from options.plain_problems(f"{key}.{file}", unlisted[file], files[file])
 
 
 def option_warnings(settings: Settings) -> Iterator[str]:
@@ -171,7 +176,7 @@ def _given_options(settings: Settings) -> Iterator[tuple[str, str, Options]]:
     """Yields the OpenStack options in a stack file (key, project, options) for projects, services and single nodes."""
     records, known = settings.records, options.files_by_project(settings.records)
     for name, override in settings.projects.overrides.items():
-        if name in known:
+        if name in known or name in options.plain_by_project(records):
             yield f"quorate:projects.{name}.options", name, override.options
     for name, override in settings.services.items():
         # The name of a further cluster, such as neutron-mysqld, begins like that of a project.

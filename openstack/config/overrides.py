@@ -49,6 +49,8 @@ def _names(pattern: str) -> frozenset[str]:
 
 
 def _layer(level: Origin, source: str, release: str, file: str, given: Options) -> Layer:
+    if not options.is_listed(release, file):  # of a program with names of its own
+        return Layer(level, source, given[file])
     known = options.listed(release, file)
     sections = {name: _section(given[file][name], known.get(name, {})) for name in given[file]}
     return Layer(level, source, sections)

@@ -63,3 +63,44 @@ def test_an_ingress_has_the_annotations_of_its_controller() -> None:
     assert made["metadata"]["annotations"] == size | {"cert-manager.io/cluster-issuer": "ca"}
     with pytest.raises(InvalidStackError, match="is not a key of an annotation; write one such as example"):
         planned(ingress=given | {"annotations": {"a b": "c"}})
+
+
+def test_single_options_of_programs_that_are_not_openstacks() -> None:
+    """Each such file could only be replaced as a whole, with all that keeps the quorum."""
+    given: dict[str, dict[str, Any]] = {
+        "rabbitmq": {"rabbitmq.conf": {"": {"disk_free_limit.absolute": "5GB"}}},
+        "mariadb": {"my.cnf": {"mysqld": {"max_connections": 9000}}},
+        "nova": {"libvirtd.conf": {"": {"max_clients": 100}}},
+        "ceph": {"ceph.conf": {"osd": {"osd_max_backfills": 2}}},
+    }
+    made = planned(projects={name: {"options": files} for name, files in given.items()})
+    for service, file, line in (
+        ("rabbitmq", "rabbitmq.conf", "disk_free_limit.absolute = 5GB\n"),
+        ("rabbitmq", "rabbitmq.conf", "cluster_partition_handling = pause_minority\n"),
+        ("mysqld", "my.cnf", "max_connections = 9000\n"),
+        ("nova-compute", "libvirtd.conf", "max_clients = 100\n"),
+        ("ceph-osd", "ceph.conf", "[osd]\nosd_max_backfills = 2\n"),
+    ):
+        text = next(public_text(each) for each in configuration.of_service(made, service) if each.name == file)
+        assert line in (text or "")
+
+
+@pytest.mark.parametrize(
+    ("project", "files", "said"),
+    [
+        ("rabbitmq", {"rabbitmq.conf": {"x": {"a": 1}}}, r"rabbitmq.conf.x: is a section, and the file has none"),
+        ("mariadb", {"my.cnf": {"": {"a": 1}}}, r"my.cnf: has options without a section"),
+        ("mariadb", {"my.cnf": {"mysqld": {"a": [1, 2]}}}, r"my.cnf.mysqld.a: is a list"),
+        ("mariadb", {"my.cnf": {"mysqld": {"a": "b\nwsrep_on = 0"}}}, r"a: has a value of several lines"),
+        ("rabbitmq", {"rabbit.conf": {"": {"a": 1}}}, r"is not a file of rabbitmq \(did you mean 'rabbitmq.conf'\?\)"),
+    ],
+)
+def test_options_that_such_a_file_cannot_have_are_refused(project: str, files: dict[str, Any], said: str) -> None:
+    with pytest.raises(InvalidStackError, match=said):
+        planned(projects={project: {"options": files}})
+
+
+def test_files_of_other_programs_have_no_values_of_single_nodes() -> None:
+    options = {"nova-compute": {"options": {"libvirtd.conf": {"": {"max_clients": 100}}}}}
+    with pytest.raises(InvalidStackError, match=r"libvirtd.conf: is not a file of nova; write one of: nova.conf"):
+        planned(nodes={"host1": {"services": options}})

@@ -55,6 +55,9 @@ class ProjectRecord(DataModel):
     options: dict[Text, tuple[Text, ...]] = Field(default={})
     """Configuration files whose options the stack file may set, with the namespaces of oslo-config-generator that list
     them. The first namespace is the project's own and must exist; others are skipped if a release lacks them."""
+    plain_options: dict[Text, Literal["ini", "flat"]] = Field(default={})
+    """Configuration files of programs without oslo.config whose options the stack file may set, each with its form:
+    sections, or flat. There is no list of their options, so names and values are not checked."""
     lab_options: dict[Text, dict[Text, dict[Text, str | int]]] = Field(default={})
     """Options, by file and section, that the lab of `quorate cloud` sets, where all machines share one host. They are
     options of `options`."""
