@@ -74,6 +74,10 @@ class Virt(Strict):
         tuple[str, ...], Field(min_length=1, description="public SSH keys that may log in as the user of quorate:ssh")
     ]
     gateway: Annotated[Address | None, Field(description="default gateway of the virtual machines")] = None
+    time_servers: Annotated[
+        tuple[Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]([-A-Za-z0-9.]{0,251}[A-Za-z0-9])?$")], ...],
+        Field(description="NTP servers of the machines; left out: those of the image"),
+    ] = ()
     nameservers: Annotated[tuple[Address, ...], Field(description="DNS servers of the virtual machines")] = ()
 
     def image_for(self, hypervisor: HypervisorType) -> MachineImage | None:

@@ -57,6 +57,7 @@ def user_data(guest: Guest, virt: Virt, private_key: str, public_key: str) -> st
         "ssh_deletekeys": True,
         "ssh_keys": {"ed25519_private": private_key, "ed25519_public": public_key},
         "users": [user],
+        **({"ntp": {"servers": list(virt.time_servers)}} if virt.time_servers else {}),
     }
     # JSON is YAML: no value needs quoting.
     return f"#cloud-config\n{json.dumps(data, indent=2)}\n"

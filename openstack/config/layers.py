@@ -96,12 +96,22 @@ Document = Mapping[str, Mapping[str, Setting]]
 
 
 def merge(layers: Iterable[Layer]) -> Document:
-    """Merges layers by level. Of two layers with the same level, the later one overrides the earlier one."""
+    """Merges layers by level. Of two layers with the same level, the later one overrides the earlier one.
+
+    Values of single nodes are in a file of their own, and oslo.config adds a repeated option's values of all files.
+    """
     found: dict[str, dict[str, Setting]] = {}
+    common: dict[tuple[str, str], tuple[Scalar, ...]] = {}
     for layer in sorted(layers, key=lambda each: each.level):
         for section, options in layer.sections.items():
-            settings = {option: Setting(value, layer.level, layer.source) for option, value in options.items()}
-            found.setdefault(section, {}).update(settings)
+            for option, value in options.items():
+                written: Value = value
+                if isinstance(value, Repeated):
+                    if layer.level == Origin.NODE:
+                        written = Repeated(common.get((section, option), ()) + value.values)
+                    else:
+                        common[section, option] = value.values
+                found.setdefault(section, {})[option] = Setting(written, layer.level, layer.source)
     return {section: dict(sorted(options.items())) for section, options in sorted(found.items()) if options}
 
 

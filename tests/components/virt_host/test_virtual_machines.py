@@ -92,6 +92,16 @@ def test_root_logs_in_without_sudo() -> None:
     data = json.loads(user_data(Guest("m", "10.20.0.50", Interface(), "root"), VIRT, "p", "q").partition("\n")[2])
     assert data["users"] == [{"name": "root", "ssh_authorized_keys": ["ssh-ed25519 AAAA me"]}]
     assert data["disable_root"] is False
+    assert not {"ntp", "prefer_fqdn_over_hostname"} & data.keys()
+
+
+def test_time_servers_and_a_name_with_its_domain() -> None:
+    """cloud-init sets the part of a hostname before the first dot, unless it is told otherwise."""
+    virt = VIRT.model_copy(update={"time_servers": ("ntp1.example.org", "10.20.0.1")})
+    guest = Guest("k8s-1.example.org", "10.20.0.50", Interface(), "root")
+    data = json.loads(user_data(guest, virt, "p", "q").partition("\n")[2])
+    assert data["ntp"] == {"servers": ["ntp1.example.org", "10.20.0.1"]}
+    assert (data["hostname"], data["prefer_fqdn_over_hostname"]) == ("k8s-1.example.org", True)
 
 
 @pytest.mark.skipif(not shutil.which("xsltproc"), reason="this host has no xsltproc")

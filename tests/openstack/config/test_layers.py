@@ -85,3 +85,16 @@ def test_a_reader_of_the_text_finds_the_merged_values(layers: list[Layer]) -> No
         for section, options in merge(layers).items()
     }
     assert {section: dict(parser[section]) for section in parser.sections()} == wanted
+
+
+def test_a_node_adds_to_a_repeated_option_as_oslo_config_does_with_a_second_file() -> None:
+    """Seen with oslo.config: [pci] device_spec of two files, a and b in the first, c in the second, is [a, b, c]."""
+
+    def layer(level: Origin, *values: str) -> Layer:
+        return Layer(level, "here", {"pci": {"device_spec": Repeated(values)}})
+
+    stack = (layer(Origin.PROJECT, "x"), layer(Origin.STACK, "a", "b"))
+    merged = merge((*stack, layer(Origin.NODE, "dropped"), layer(Origin.NODE, "c")))
+    assert merged["pci"]["device_spec"].value == Repeated(("a", "b", "c"))
+    assert merge(stack)["pci"]["device_spec"].value == Repeated(("a", "b"))
+    assert merge((layer(Origin.NODE, "c"),))["pci"]["device_spec"].value == Repeated(("c",))
