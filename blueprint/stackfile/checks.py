@@ -158,7 +158,9 @@ def _options(settings: Settings) -> Iterator[Problem]:
             hint, all_known = did_you_mean(name, named), ", ".join(named)
             yield Problem(f"quorate:projects.{name}", f"is not a project with options{hint}; write one of: {all_known}")
     for key, project, files in _given_options(settings):
-        unlisted = {} if key.startswith("quorate:nodes.") else plain.get(project, {})  # nodes' values are oslo's
+        unlisted = dict(plain.get(project, {}))
+        if key.startswith("quorate:nodes."):  # values of single nodes are oslo.config's
+            unlisted.clear()
         listed = {file: sections for file, sections in files.items() if file not in unlisted}
         yield from options.problems(key, project, (*known.get(project, ()), *unlisted), settings.release, listed)
         for file in files.keys() & unlisted.keys():
