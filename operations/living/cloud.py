@@ -25,7 +25,7 @@ from operations.living.readers import READERS
 ETCD = "etcd"
 _AGENTS_OF = {"nova": "nova-api", "neutron": "neutron-server", "cinder": "cinder-api"}
 """A process of each project with agents, which a stack runs if it has the project."""
-_PODS = f"/api/v1/namespaces/{ENVIRONMENT}/pods"
+_PODS = f"/api/v1/namespaces/{ENVIRONMENT}/pods?resourceVersion=0"
 _BUDGETS = f"/apis/policy/v1/namespaces/{ENVIRONMENT}/poddisruptionbudgets"
 OSD = "ceph-osd"
 
