@@ -83,8 +83,9 @@ class Watch:
 class Api:
     """Sends requests to the API server of a cluster. Thread-safe."""
 
-    def __init__(self, access: Access) -> None:
+    def __init__(self, access: Access, timeout: float = TIMEOUT) -> None:
         self.access = access
+        self._timeout = timeout
         self._local = threading.local()
 
     def call(  # noqa: PLR0913 - a request has as many parts
@@ -170,7 +171,7 @@ class Api:
 
     def _connection(self) -> http.client.HTTPSConnection:
         if not hasattr(self._local, "connection"):
-            self._local.connection = self._new_connection(timeout=TIMEOUT)
+            self._local.connection = self._new_connection(timeout=self._timeout)
         return self._local.connection
 
     def _new_connection(self, timeout: float) -> http.client.HTTPSConnection:

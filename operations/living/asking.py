@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import contract
 from blueprint.plan.nodes import Node
 from blueprint.stackfile.settings import Ssh
 from cluster.api import Api, ApiError, Unreachable
@@ -16,6 +17,7 @@ from doctor import login
 from openstack.config.wiring import ENVIRONMENT
 from operations.living import etcd
 from operations.living.answers import PATIENCE, Answer, late, parsed, script
+from operations.living.etcd_status import HEALTH, METRICS
 
 AT_ONCE = 32
 """Members that are asked at the same time. Project figure: a stack of any size has fewer."""
@@ -53,6 +55,23 @@ def not_running(pod: Object | None, container: str) -> str:
             reason = text(status, "state", state, "reason")
             return "" if state == "running" else f"its container is {state}" + (f" ({reason})" if reason else "")
     return f"its pod is {text(pod, 'status', 'phase') or 'unknown'}"
+
+
+def by_metrics(api: Api, node: str) -> Answer:
+    """Asks the member of etcd on a node of the cluster by the metrics that it serves without a login."""
+    quick = Api(api.access, PATIENCE)
+    parts: dict[str, str] = {}
+    for question in (METRICS, HEALTH):
+        path = f"/api/v1/nodes/http:{node}:{contract.ETCD_METRICS_PORT}/proxy/{question}"
+        try:
+            said = quick.call("GET", path)
+        except Unreachable as error:
+            return Answer(problem=f"its metrics were not read: {error}")
+        # A member without a majority answers with its health, and a status of 503.
+        if said.status >= 300 and "health" not in said.body:
+            return Answer(problem=f"its metrics were not read: {said.body.get('message', said.status)}")
+        parts[question] = said.text
+    return Answer(parts)
 
 
 def on_machine(node: Node, ssh: Ssh, known_hosts: Path) -> Answer:

@@ -79,10 +79,13 @@ def read_cloud(plan: Plan, cluster: LiveCluster | None, problem: str = "") -> Li
         if plan.settings.cluster is None:
             known_hosts = Path(directory) / "known_hosts"
             write_known_hosts(known_hosts, tuple(node.machine for node in plan.members), plan.settings.ssh)
-            asks |= {
-                (ETCD, node.name): partial(asking.on_machine, node, plan.settings.ssh, known_hosts)
-                for node in plan.members
-            }
+            for node in plan.members:
+                # Nobody but `up` knows the host keys of machines that it makes.
+                asks[ETCD, node.name] = (
+                    partial(asking.by_metrics, cluster.api, node.name)
+                    if cluster and node.machine.host_key is None and node.is_kubernetes_node
+                    else partial(asking.on_machine, node, plan.settings.ssh, known_hosts)
+                )
         answers = asking.ask_all(asks)
     quorums = _read(plan, answers)
     return LivingCloud(

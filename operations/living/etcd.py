@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from cluster.objects import listed, mapping, number, text, words
+from cluster.objects import listed, number, text
 from operations.living.answers import DISK, Answer, Unanswered, disk_use
+from operations.living.etcd_status import STATUS, EtcdStatus, status_of
 from operations.living.quorum import LivingMember, LivingQuorum, silent
 
 PKI = "/etc/etcd/pki"
-MEMBERS, STATUS = "members", "status"
+MEMBERS = "members"
 LAG = 5000
 """Entries of raft's log that a member may be behind: with more that are not applied, etcd refuses writes
 (server/etcdserver/v3_server.go, maxGapBetweenApplyAndCommitIndex)."""
@@ -37,28 +38,13 @@ def questions_as_root(address: str) -> dict[str, str]:
     return {name: sudo + command for name, command in asked.items()}
 
 
-@dataclass(frozen=True)
-class _Status:
-    """A member's own status."""
-
-    member: int
-    leader: int
-    index: int
-    applied: int
-    size: int
-    quota: int
-    is_learner: bool
-    errors: tuple[str, ...]
-    version: str
-
-
 def read(name: str, declared: Sequence[str], answers: Mapping[str, Answer]) -> LivingQuorum:
     """Returns the state of etcd. `declared`: names of the stack's members; `answers`: theirs, by name."""
-    statuses: dict[str, _Status] = {}
+    statuses: dict[str, EtcdStatus] = {}
     members: list[LivingMember] = []
     for each in declared:
         try:
-            statuses[each] = _status(answers[each])
+            statuses[each] = status_of(answers[each])
         except Unanswered as error:
             members.append(silent(each, str(error), answers[each]))
     leader = _leader(statuses)
@@ -76,25 +62,8 @@ def read(name: str, declared: Sequence[str], answers: Mapping[str, Answer]) -> L
         notes=tuple(dict.fromkeys(_near_quota(statuses))),
     )
     # The list is read from a majority: a member without one gives none.
-    return replace(found, serves=bool(present) and found.counting >= found.needed) if statuses else found
-
-
-def _status(answer: Answer) -> _Status:
-    entries = listed({"all": answer.json(STATUS)}, "all")
-    said = mapping(entries[0], "Status") if entries else {}
-    if not number(said, "header", "member_id"):
-        raise Unanswered("what it says about its status is not that of a member of etcd")
-    return _Status(
-        number(said, "header", "member_id"),
-        number(said, "leader"),
-        number(said, "raftIndex"),
-        number(said, "raftAppliedIndex"),
-        number(said, "dbSize"),
-        number(said, "dbSizeQuota"),
-        bool(said.get("isLearner")),
-        words(said, "errors"),
-        text(said, "version"),
-    )
+    is_read = bool(present) or any(status.has_majority for status in statuses.values())
+    return replace(found, serves=is_read and found.counting >= found.needed) if statuses else found
 
 
 def _present(answers: Mapping[str, Answer]) -> dict[str, bool]:
@@ -108,18 +77,19 @@ def _present(answers: Mapping[str, Answer]) -> dict[str, bool]:
     return {}
 
 
-def _leader(statuses: Mapping[str, _Status]) -> int:
+def _leader(statuses: Mapping[str, EtcdStatus]) -> int:
     """Returns the id of the member that most members follow; 0 if there is none."""
     followed = Counter(status.leader for status in statuses.values() if status.leader)
     return max(followed, key=lambda member: followed[member], default=0)
 
 
-def _member(name: str, status: _Status, leader: int, newest: int, answer: Answer) -> LivingMember:
+def _member(name: str, status: EtcdStatus, leader: int, newest: int, answer: Answer) -> LivingMember:
     behind = newest - status.applied
     leads = bool(leader) and status.member == leader
-    if not status.leader:
+    follows = leader if status.leader is None else status.leader
+    if not follows and status.leader == 0:
         says = "has no leader"
-    elif status.leader != leader:
+    elif follows != leader:
         says = "follows another leader than the majority"
     else:
         role = "learner, without a vote" if status.is_learner else "leader" if leads else "follower"
@@ -127,7 +97,7 @@ def _member(name: str, status: _Status, leader: int, newest: int, answer: Answer
     troubles = (f"it is {behind} entries behind: etcd refuses writes from {LAG} on",) if behind >= LAG else ()
     return LivingMember(
         name,
-        counts=bool(leader) and status.leader == leader,
+        counts=status.leader != 0 and follows == leader,
         says=says,
         votes=not status.is_learner,
         leads=leads,
@@ -141,20 +111,20 @@ def _foreign(name: str, is_learner: bool) -> LivingMember:
     return LivingMember(name, counts=False, says=says, votes=not is_learner)
 
 
-def _figures(statuses: Mapping[str, _Status]) -> Iterator[str]:
+def _figures(statuses: Mapping[str, EtcdStatus]) -> Iterator[str]:
     if statuses:
         size, quota = max((status.size, status.quota) for status in statuses.values())
         yield f"database {size / MIB:.0f} MiB" + (f" of {quota / MIB:.0f} MiB" if quota else "")
 
 
-def _near_quota(statuses: Mapping[str, _Status]) -> Iterator[str]:
+def _near_quota(statuses: Mapping[str, EtcdStatus]) -> Iterator[str]:
     for name, status in statuses.items():
         if status.quota and status.size >= status.quota * SPARE:
             used = status.size / status.quota
             yield f"the database of {name} has {used:.0%} of its quota: a full one stops all writes"
 
 
-def _alarms(statuses: Mapping[str, _Status]) -> Iterator[str]:
+def _alarms(statuses: Mapping[str, EtcdStatus]) -> Iterator[str]:
     """Yields the alarms that members report, such as NOSPACE, with which etcd refuses writes."""
     for status in statuses.values():
-        yield from (f"etcd has an alarm: {error}" for error in status.errors if "alarm" in error)
+        yield from (f"etcd has an alarm: {error}" for error in status.errors if "alarm" in error.lower())

@@ -12,7 +12,7 @@ import pytest
 from blueprint.plan.nodes import Node
 from blueprint.plan.planner import plan
 from blueprint.stackfile.settings import ExistingCluster, Ssh
-from cluster.api import Api
+from cluster.api import Api, Reply, Unreachable
 from cluster.objects import Object
 from operations.live_cluster import LiveCluster
 from operations.living import asking
@@ -38,7 +38,7 @@ class Cluster:
         self.pods = list(pods)
 
     def items(self, path: str) -> tuple[list[Object], str]:
-        return (self.pods if path.endswith("/pods") else []), "1"
+        return (self.pods if "/pods" in path else []), "1"
 
 
 def member(name: str, node: str) -> Object:
@@ -74,7 +74,12 @@ def answering(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
         return renamed[node.name]
 
     monkeypatch.setattr(asking, "in_pod", in_pod)
+
+    def by_metrics(_api: Api, node: str) -> Answer:
+        return renamed[node]
+
     monkeypatch.setattr(asking, "on_machine", on_machine)
+    monkeypatch.setattr(asking, "by_metrics", by_metrics)
     return monkeypatch
 
 
@@ -113,6 +118,50 @@ def test_a_pod_that_is_gone_is_a_lost_member() -> None:
     assert standings(found)["mysqld"] == "reduced"
     mysqld = next(each for each in found.quorums if each.name == "mysqld")
     assert mysqld.members[1].says == "it has no pod"
+
+
+@pytest.mark.parametrize(("key", "asked"), [(None, "by_metrics"), ("ssh-ed25519 AAAA", "on_machine")])
+def test_etcd_is_asked_over_ssh_where_the_host_key_is_known(
+    answering: pytest.MonkeyPatch, key: str | None, asked: str
+) -> None:
+    def nobody(*_: object) -> Answer:
+        raise AssertionError
+
+    other = {"by_metrics": "on_machine", "on_machine": "by_metrics"}[asked]
+    answering.setattr(asking, other, nobody)
+    nodes = tuple(replace(node, machine=replace(node.machine, host_key=key)) for node in PLAN.nodes)
+    made = replace(PLAN, nodes=nodes)
+    found = read_cloud(made, LiveCluster(cast("Api", Cluster(*MEMBERS)), made, "admin", ()))
+    assert standings(found)["etcd"] == "whole"
+
+
+class Metrics:
+    """An API server that fetches a member's metrics; `status` and `body` of the answer for the health."""
+
+    access = None
+
+    def __init__(self, _access: object, _timeout: float = 0) -> None:
+        self.paths: list[str] = []
+
+    def call(self, method: str, path: str) -> Reply:
+        self.paths.append(f"{method} {path}")
+        if path.startswith("/api/v1/nodes/http:dead:2381/"):
+            return Reply(503, {"message": "connection refused"})
+        if path.startswith("/api/v1/nodes/http:gone:2381/"):
+            raise Unreachable("timed out")
+        if path.endswith("/health"):
+            body = {"health": "false", "reason": "RAFT NO LEADER"}
+            return Reply(503, body, text='{"health":"false"}')
+        return Reply(200, {}, text="etcd_server_has_leader 0\n")
+
+
+def test_metrics_are_fetched_by_the_api_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asking, "Api", Metrics)
+    api = cast("Api", Metrics(None))
+    expected = {"metrics": "etcd_server_has_leader 0\n", "health": '{"health":"false"}'}
+    assert asking.by_metrics(api, "master1") == Answer(expected)
+    assert asking.by_metrics(api, "dead").problem == "its metrics were not read: connection refused"
+    assert asking.by_metrics(api, "gone").problem == "its metrics were not read: timed out"
 
 
 def test_agents_are_asked_in_a_member_that_counts(answering: pytest.MonkeyPatch) -> None:
