@@ -16,8 +16,10 @@ _NOT_FOUND = {"126", "127"}
 PATIENCE = 15
 """Seconds after which a member that has not answered a question counts as silent. Project figure: a member that works
 answers within 2 s on a busy machine; the programs' own limits are lower, so that they can say what is wrong."""
-DISK = "disk"
-"""Name of the question for the file system of the member's data."""
+DISK, CERTIFICATES = "disk", "certificates"
+"""Names of the questions for the file system of the member's data, and for certificates of its machine."""
+_ASIDE = frozenset({DISK, CERTIFICATES})
+"""Questions that the machine answers, also if the member does not run."""
 FULL = 85
 """Percentage of a disk's use from which it is named. Project figure."""
 
@@ -82,11 +84,11 @@ def parsed(output: str, errors: str = "") -> Answer:
             codes[name] = line.removeprefix(_FAILED).strip()
         elif name:
             parts[name] = parts.get(name, "") + line
-    codes.pop(DISK, None)
-    if any(text.strip() for each, text in parts.items() if each != DISK):
+    if any(text.strip() for each, text in parts.items() if each not in _ASIDE):
         return Answer(parts)
-    known = {DISK: parts[DISK]} if DISK in parts else {}
-    return Answer(known, _reason(errors), is_down=bool(codes) and _NOT_FOUND.isdisjoint(codes.values()))
+    known = {name: text for name, text in parts.items() if name in _ASIDE}
+    failed = {code for name, code in codes.items() if name not in _ASIDE}
+    return Answer(known, _reason(errors), is_down=bool(failed) and _NOT_FOUND.isdisjoint(failed))
 
 
 def late(output: str) -> Answer:

@@ -15,10 +15,11 @@ from cluster.objects import Object, holds, name, text, texts
 from doctor.login import write_known_hosts
 from openstack.config.wiring import ENVIRONMENT, wiring
 from operations.live_cluster import LiveCluster
-from operations.living import agents, asking, ceph, etcd
+from operations.living import agents, asking, ceph, certificates, etcd
 from operations.living.agents import LivingAgents
 from operations.living.answers import Answer
 from operations.living.asking import Ask
+from operations.living.certificates import Certificate
 from operations.living.quorum import LivingQuorum
 from operations.living.readers import READERS
 
@@ -46,6 +47,8 @@ class LivingCloud:
     problems: tuple[str, ...] = ()
     """What could not be asked beside the quorums' members."""
     agents: LivingAgents = field(default_factory=LivingAgents)
+    certificates: tuple[Certificate, ...] = ()
+    """Those of machines with a member of etcd that are asked over SSH."""
 
 
 def quorums_of(plan: Plan) -> tuple[ServicePlan, ...]:
@@ -97,6 +100,7 @@ def read_cloud(plan: Plan, cluster: LiveCluster | None, problem: str = "") -> Li
         pods=pods,
         budgets=budgets,
         problems=(problem,) if problem else (),
+        certificates=certificates.read({member: each for (quorum, member), each in answers.items() if quorum == ETCD}),
         agents=_agents(cluster, quorums, by_name) if cluster else LivingAgents(),
     )
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from datetime import UTC, datetime
 from typing import Any
 
 from console.progress import duration
+from operations.living import certificates
 from operations.living.cloud import LivingCloud, is_ready, workload_of
 from operations.living.leaving import Leave, in_order
 from operations.living.quorum import LivingMember, LivingQuorum, Standing, different_versions
@@ -33,6 +35,7 @@ def shown(cloud: LivingCloud, found: Sequence[Leave]) -> str:
         *_quorums(cloud),
         *_replicas(cloud),
         *_agents(cloud),
+        *_certificates(cloud),
         "",
         *_servers(found),
     ]
@@ -87,6 +90,15 @@ def _agents(cloud: LivingCloud) -> Iterator[str]:
     yield from (f"          - {each}" for each in found.unasked)
 
 
+def _certificates(cloud: LivingCloud) -> Iterator[str]:
+    """Yields the certificates that expire soon."""
+    now = datetime.now(UTC)
+    for each in certificates.expiring(cloud.certificates, now):
+        days = each.left(now).days
+        when = f"expires in {days} days" if days >= 0 else "HAS EXPIRED"
+        yield f"          - {each.path} of {each.machine} {when} ({each.ends:%Y-%m-%d %H:%M} UTC)"
+
+
 def replicas(cloud: LivingCloud) -> Iterator[tuple[str, int, int]]:
     """Yields the services whose replicas do not vote: name, replicas that are ready, and replicas in the plan."""
     ready = Counter(workload_of(pod) for pod in cloud.pods if is_ready(pod))
@@ -135,6 +147,7 @@ def document(cloud: LivingCloud, found: Sequence[Leave]) -> dict[str, Any]:
         "agents": [{**asdict(each), "silent": each.is_silent} for each in cloud.agents.agents],
         "instances": cloud.agents.instances,
         "unasked": list(cloud.agents.unasked),
+        "certificates": [{**asdict(each), "ends": each.ends.isoformat()} for each in cloud.certificates],
         "servers": [
             {**asdict(each), "members": [list(pair) for pair in each.members], "may_go": each.may_go} for each in found
         ],

@@ -39,6 +39,14 @@ def test_a_member_that_answers_nothing_says_why() -> None:
     assert parsed("").problem == "its program said nothing"
 
 
+def test_what_the_machine_answers_is_no_answer_of_its_member() -> None:
+    found = asked(status="exit 1", certificates="echo a", disk="exit 3")
+    assert found.problem
+    assert found.is_down
+    assert found.parts["certificates"].strip() == "a"
+    assert not asked(status="no-such-program-here", certificates="echo a").is_down
+
+
 @pytest.mark.parametrize("said", ["<html>", "", "[1", "\x00"])
 def test_what_is_not_json_is_no_answer(said: str) -> None:
     with pytest.raises(Unanswered):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from blueprint.plan.planner import plan
 from operations.living import status_text
 from operations.living.agents import LivingAgent, LivingAgents
+from operations.living.certificates import Certificate
 from operations.living.cloud import LivingCloud
 from operations.living.leaving import leaves
 from tests.operations.living.living_cloud import living, pod
@@ -83,6 +85,17 @@ def test_silent_agents_are_named_and_former_hosts_counted() -> None:
     )
     assert "nova-compute on cmp2 is silent for 6 min 52 s" in text
     assert "the agents of cinder were not read: x" in text
+
+
+def test_certificates_that_expire_soon() -> None:
+    now = datetime.now(UTC)
+    ends = {"old": now - timedelta(days=1), "soon": now + timedelta(days=3, hours=1), "late": now + timedelta(days=400)}
+    made = tuple(Certificate("master1", f"/etc/etcd/pki/{name}.crt", end) for name, end in ends.items())
+    text = shown(living(PLAN, certificates=made))
+    assert "/etc/etcd/pki/old.crt of master1 HAS EXPIRED" in text
+    assert "/etc/etcd/pki/soon.crt of master1 expires in 3 days" in text
+    assert "late.crt" not in text
+    assert len(status_text.document(living(PLAN, certificates=made), ())["certificates"]) == 3
 
 
 def test_versions_that_differ() -> None:
