@@ -60,6 +60,15 @@ def test_a_lost_majority() -> None:
     assert "requires the 'rabbit' app to be running" in found.members[0].says
 
 
+def test_members_that_all_go_on_alone_have_no_majority() -> None:
+    found = answers("rabbitmq-whole")
+    for member, answer in found.items():
+        status = answer.document("cluster")
+        own = [node for node in status["running_nodes"] if node.startswith(f"rabbit@{member}.")]
+        found[member] = Answer({**answer.parts, "cluster": json.dumps(status | {"running_nodes": own})})
+    assert (read(found).standing, read(found).serves) == ("lost", False)
+
+
 def test_members_that_cannot_be_asked() -> None:
     assert read(dead(*NAMES)).standing == "unknown"
 
