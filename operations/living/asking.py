@@ -34,7 +34,9 @@ def ask_all(questions: Mapping[tuple[str, str], Ask]) -> dict[tuple[str, str], A
 def in_pod(api: Api, pod: Object | None, container: str, questions: Mapping[str, str]) -> Answer:
     """Asks in the container of a member's pod. `pod`: None for one that the cluster does not have."""
     if problem := not_running(pod, container):
-        return Answer(problem=problem)
+        # A pod that is being deleted, or whose state nobody knows, may still run.
+        may_run = text(pod or {}, "metadata", "deletionTimestamp") or "unknown" in problem.lower()
+        return Answer(problem=problem, is_down=not may_run)
     command = ["timeout", str(2 * PATIENCE), "sh", "-c", script(questions)]
     try:
         said = run_in_pod(api.access, PodContainer(ENVIRONMENT, name(pod or {}), container), command, PATIENCE)
@@ -47,8 +49,8 @@ def not_running(pod: Object | None, container: str) -> str:
     """Returns why a container cannot be asked; "" if it runs."""
     if pod is None:
         return "it has no pod"
-    if node_lost := text(pod, "metadata", "deletionTimestamp"):
-        return f"its pod is being deleted since {node_lost}"
+    if since := text(pod, "metadata", "deletionTimestamp"):
+        return f"its pod is being deleted since {since}"
     for status in listed(pod, "status", "containerStatuses"):
         if status.get("name") == container:
             state = next(iter(status.get("state") or {"unknown": {}}))

@@ -17,7 +17,7 @@ from text.quoting import first_of
 
 VERSION = 1
 NAMED = 12
-"""Servers that a line names."""
+"""Servers that a line names, and services that have a line each."""
 _WORDS: dict[Standing, str] = {"whole": "whole", "reduced": "REDUCED", "lost": "LOST", "unknown": "NOT ASKED"}
 _CODES: dict[Standing, int] = {"whole": 0, "reduced": 3, "lost": 1, "unknown": 1}
 
@@ -72,7 +72,9 @@ def _replicas(cloud: LivingCloud) -> Iterator[str]:
     found = list(replicas(cloud))
     lacking = [f"{name} {ready} of {wanted}" for name, ready, wanted in found if ready < wanted]
     yield f"Beside them, {len(found) - len(lacking)} of {len(found)} services have all replicas ready."
-    yield from (f"          - {each} replicas ready" for each in lacking)
+    yield from (f"          - {each} replicas ready" for each in lacking[:NAMED])
+    if len(lacking) > NAMED:
+        yield f"          - and {len(lacking) - NAMED} services more"
 
 
 def _agents(cloud: LivingCloud) -> Iterator[str]:

@@ -64,9 +64,11 @@ def answering(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
         for name, answer in etcd.items()
     }  # fmt: skip
 
+    ask = asking.in_pod
+
     def in_pod(_api: Api, found: Object | None, container: str, _questions: Mapping[str, str]) -> Answer:
-        if problem := asking.not_running(found, container):
-            return Answer(problem=problem)
+        if asking.not_running(found, container):
+            return ask(_api, found, container, _questions)
         return RECORDED.get(container, {}).get(found["metadata"]["name"] if found else "", Answer(problem="not found"))
 
     def on_machine(node: Node, _ssh: Ssh, known_hosts: Path) -> Answer:
@@ -211,6 +213,18 @@ def test_one_quorum_is_read_in_its_pods() -> None:
 )
 def test_a_container_that_does_not_run_is_not_asked(changes: dict[str, Any], said: str) -> None:
     assert said in asking.not_running({**member("rabbitmq-0", "ctl01"), **changes}, "rabbitmq")
+
+
+@pytest.mark.usefixtures("answering")
+def test_a_quorum_without_pods_is_lost_and_one_that_is_being_deleted_is_not_asked() -> None:
+    others = [each for each in MEMBERS if not each["metadata"]["name"].startswith("mysqld")]
+    assert standings(read(*others))["mysqld"] == "lost"
+    leaving = [
+        {**each, "metadata": {**each["metadata"], "deletionTimestamp": "2026-11-28T10:00:00Z"}}
+        for each in MEMBERS
+        if each not in others
+    ]
+    assert standings(read(*others, *leaving))["mysqld"] == "unknown"
 
 
 @pytest.mark.usefixtures("answering")

@@ -74,6 +74,8 @@ def test_replicas_that_do_not_vote() -> None:
     text = shown(living(PLAN, pods=pods))
     assert f"keystone {keystone - 1} of {keystone} replicas ready" in text
     assert "services have all replicas ready" in text
+    assert text.count("replicas ready\n") <= status_text.NAMED
+    assert " services more\n" in text
 
 
 def test_silent_agents_are_named_and_former_hosts_counted() -> None:
