@@ -492,7 +492,7 @@ CASES: dict[str, tuple[dict[str, Any], str, str]] = {
             "servers": [server("m[1-3]", ["master"], "10.20.0.11"), server("n[1-3]", [], "10.20.0.31")],
         },
         "quorate:topology (mine.yaml)",
-        "mine.yaml cannot be read: no such file or directory",
+        "cannot be read: no such file or directory; give the path of a topology file",
     ),
 }
 
