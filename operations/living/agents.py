@@ -62,9 +62,10 @@ class LivingAgents:
     unasked: tuple[str, ...] = ()
 
     def silent(self, nodes: Iterable[str]) -> tuple[LivingAgent, ...]:
-        """Returns the silent agents on these nodes, the longest silent first."""
+        """Returns the silent agents on these nodes, and of storage, the longest silent first."""
         known = set(nodes)
-        found = (each for each in self.agents if each.is_silent and each.host.partition("@")[0] in known)
+        # The host of a volume service is that of its storage, such as ceph@ceph, not of its pod.
+        found = (each for each in self.agents if each.is_silent and (each.host in known or "@" in each.host))
         return tuple(sorted(found, key=lambda agent: -agent.age))
 
     def forgotten(self, nodes: Iterable[str]) -> int:

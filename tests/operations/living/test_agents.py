@@ -16,7 +16,7 @@ instances\tcmp1\t12
 end
 """
 NEUTRON = "agent\tOpen vSwitch agent\tcmp2\t76\t0\nagent\tL3 agent\tcmp1\t75\t0\nend\n"
-CINDER = "agent\tcinder-volume\tstor1@ceph\t61\t0\nend\n"
+CINDER = "agent\tcinder-volume\tceph@ceph\t61\t0\nend\n"
 NODES = ("cmp1", "cmp2", "stor1")
 
 
@@ -29,7 +29,7 @@ def test_silent_agents_are_named_the_longest_first() -> None:
     assert found.silent(NODES) == (
         LivingAgent("nova", "nova-compute", "cmp2", 412, is_disabled=True),
         LivingAgent("neutron", "Open vSwitch agent", "cmp2", 76, is_disabled=False),
-        LivingAgent("cinder", "cinder-volume", "stor1@ceph", 61, is_disabled=False),
+        LivingAgent("cinder", "cinder-volume", "ceph@ceph", 61, is_disabled=False),
     )
     assert found.forgotten(NODES) == 1
     assert found.instances == {"cmp1": 12}
