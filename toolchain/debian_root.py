@@ -44,6 +44,7 @@ SERVICES = Root(
     packages=(
         "galera-4",
         "iproute2",
+        "libfaketime",
         "mariadb-backup",
         "mariadb-client",
         "mariadb-server",

@@ -329,6 +329,20 @@ def storage_slow(cluster: CephCluster) -> list[str]:
     return _stall(cluster, STORAGE[0], stalls.SLOW_DISK)
 
 
+def storage_full(cluster: CephCluster) -> list[str]:
+    """The disk of a storage node is full for 60 s: Ceph takes no more writes."""
+    full = Stall(
+        begin=lambda _machine: _inject(cluster, "full"),
+        end=lambda _machine: _inject(cluster, "none"),
+    )
+    return _stall(cluster, STORAGE[0], full)
+
+
+def _inject(cluster: CephCluster, state: str) -> None:
+    """Lets the first OSD take its disk for full, or believe what it is again: the disks of a trial are sparse files."""
+    cluster.ceph("tell", "osd.0", "injectfull", state)
+
+
 def storage_unheard(cluster: CephCluster) -> list[str]:
     """A storage node receives what the others send, and is not heard for 60 s."""
     return _stall(cluster, STORAGE[0], stalls.UNHEARD)
@@ -351,7 +365,8 @@ def _stall(cluster: CephCluster, name: str, stall: Stall) -> list[str]:
 
 
 STALLS: tuple[Failure, ...] = (
-    monitor_paused, monitor_full, monitor_slow, monitor_unheard, storage_paused, storage_slow, storage_unheard
+    monitor_paused, monitor_full, monitor_slow, monitor_unheard,
+    storage_paused, storage_full, storage_slow, storage_unheard,
 )  # fmt: skip
 CUTS: tuple[Failure, ...] = (server_cut, two_servers_cut, power_cut)
 FAILURES: tuple[Failure, ...] = (monitor_killed, monitor_cut_off, storage_killed, *CUTS, lost_disks)

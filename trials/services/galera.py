@@ -16,7 +16,7 @@ from pathlib import Path
 
 from trials.histories import append_lists, bank, operation, silence
 from trials.histories.operation import Anomaly, ClientOperation
-from trials.services import stalls
+from trials.services import clock, memory, stalls
 from trials.services.containers import TriedContainer
 from trials.services.cuts import cut, some
 from trials.services.stalls import Stall, StalledService, stalled
@@ -143,13 +143,19 @@ class Load:
         self.said: dict[int, str] = {}
         cluster.client.write("/load.py", _LOAD.read_text(encoding="utf-8"))
 
-    def start(self) -> None:
-        """Starts a run of the load, which writes to all current members."""
-        settings = {
+    def settings(self) -> dict[str, object]:
+        """Returns the current members, and the account of clients."""
+        return {
             "members": [machine.address for machine in self.cluster.members.values()],
             "user": self.cluster.user,
             "password": self.cluster.password,
             "database": self.cluster.database,
+        }
+
+    def start(self) -> None:
+        """Starts a run of the load, which writes to all current members."""
+        settings = {
+            **self.settings(),
             "accounts": ACCOUNTS,
             "first": max(self.said, default=-1) + 1,
             "one_writer": self.one_writer,
@@ -426,6 +432,28 @@ def unheard(cluster: GaleraCluster, load: Load) -> list[str]:
     return _stall(cluster, load, stalls.UNHEARD)
 
 
+def out_of_memory(cluster: GaleraCluster, load: Load) -> list[str]:
+    """The member that all clients write to reaches its memory limit, as 150 further clients connect, for 60 s."""
+    _restart(cluster, load, ServiceMachine.confine)
+    return _stall(cluster, load, memory.storm("galera", cluster.client, load.settings()))
+
+
+def wrong_clock(cluster: GaleraCluster, load: Load) -> list[str]:
+    """The clock of the member that all clients write to is 60 s ahead for 60 s."""
+    _restart(cluster, load, clock.prepare)
+    return _stall(cluster, load, clock.WRONG)
+
+
+def _restart(cluster: GaleraCluster, load: Load, prepare: Callable[[ServiceMachine], None]) -> None:
+    """Stops the first member, prepares its machine, and starts it again, until clients go on."""
+    name, machine = next(iter(cluster.members.items()))
+    cluster.stop(name)
+    prepare(machine)
+    cluster.start(name)
+    cluster.wait_ready(*cluster.members)
+    load.more(seconds=START)
+
+
 def slow_joiner(cluster: GaleraCluster, load: Load) -> list[str]:
     """A state transfer to a slow disk lasts four times as long as a member may be without progress."""
     joiner, patience = "mysqld-2", 20
@@ -470,7 +498,7 @@ def _stall(cluster: GaleraCluster, load: Load, stall: Stall) -> list[str]:
     return stalled(StalledService(members, state, recover, lambda: load.more(seconds=START), load.history), stall)
 
 
-STALLS: tuple[Failure, ...] = (paused, full_disk, slow_disk, unheard, slow_joiner)
+STALLS: tuple[Failure, ...] = (paused, full_disk, slow_disk, unheard, out_of_memory, wrong_clock, slow_joiner)
 CUTS: tuple[Failure, ...] = (server_cut, two_servers_cut, power_cut)
 QUICK: tuple[Failure, ...] = (one_killed, minority, full_stop, power_cut)
 HEAVY: tuple[Failure, ...] = (server_cut, two_servers_cut, donor_killed, stuck, three_to_five)

@@ -15,7 +15,7 @@ from pathlib import Path
 from openstack.config.ports import AMQP
 from trials.histories import operation, queues
 from trials.histories.operation import ClientOperation
-from trials.services import stalls
+from trials.services import clock, memory, stalls
 from trials.services.containers import TriedContainer
 from trials.services.cuts import cut, some
 from trials.services.stalls import Stall, StalledService, stalled
@@ -119,12 +119,14 @@ class RabbitmqCluster:
         said = json.loads(self.control(name, "cluster_status", "--formatter=json"))
         return sorted(said["running_nodes"])
 
+    def settings(self) -> dict[str, object]:
+        """Returns the members, and the account of clients."""
+        members = [machine.address for machine in self.members.values()]
+        return {"members": members, "user": self.user, "password": self.password, "vhost": self.vhost}
+
     def load(self) -> None:
         """Starts the load: the client publishes numbered messages."""
-        members = [machine.address for machine in self.members.values()]
-        account = {"user": self.user, "password": self.password, "vhost": self.vhost}
-        settings = {"members": members, **account, "first": self.sent}
-        self.client.write("/etc/load.json", json.dumps(settings))
+        self.client.write("/etc/load.json", json.dumps(self.settings() | {"first": self.sent}))
         self.client.write("/history.jsonl", "")
         self.client.log.write_text("")
         self.client.start(["python3", "/load.py"], "root")
@@ -308,6 +310,40 @@ def unheard(cluster: RabbitmqCluster) -> list[str]:
     return _stall(cluster, stalls.UNHEARD)
 
 
+def out_of_memory(cluster: RabbitmqCluster) -> list[str]:
+    """A member reaches its memory limit, as 150 further clients connect, for 60 s."""
+    _restart(cluster, ServiceMachine.confine)
+    return _stall(cluster, memory.storm("rabbitmq", cluster.client, cluster.settings()))
+
+
+def wrong_clock(cluster: RabbitmqCluster) -> list[str]:
+    """The clock of a member is 60 s ahead for 60 s."""
+    _restart(cluster, clock.prepare)
+    return _stall(cluster, clock.WRONG)
+
+
+def _restart(cluster: RabbitmqCluster, prepare: Callable[[ServiceMachine], None]) -> None:
+    """Stops the first member, prepares its machine, and starts it again, until messages are confirmed."""
+    name, machine = next(iter(cluster.members.items()))
+    cluster.stop(name)
+    prepare(machine)
+    cluster.start(name)
+    cluster.wait_ready(*cluster.members)
+    cluster.more()
+
+
+def memory_alarm(cluster: RabbitmqCluster) -> list[str]:
+    """A member has a memory alarm for 60 s: RabbitMQ blocks the publishers of all members."""
+
+    def begin(machine: ServiceMachine) -> None:
+        cluster.control(machine.name, "set_vm_memory_high_watermark", "absolute", "1MB")
+
+    def end(machine: ServiceMachine) -> None:
+        cluster.control(machine.name, "set_vm_memory_high_watermark", "0.6")
+
+    return _stall(cluster, Stall(begin, end))
+
+
 def _stall(cluster: RabbitmqCluster, stall: Stall) -> list[str]:
     name, *_ = cluster.members
 
@@ -323,7 +359,7 @@ def _stall(cluster: RabbitmqCluster, stall: Stall) -> list[str]:
     return stalled(StalledService(members, state, recover, cluster.more, cluster.history), stall)
 
 
-STALLS: tuple[Failure, ...] = (paused, full_disk, slow_disk, unheard)
+STALLS: tuple[Failure, ...] = (paused, full_disk, slow_disk, unheard, out_of_memory, memory_alarm, wrong_clock)
 CUTS: tuple[Failure, ...] = (server_cut, two_servers_cut, power_cut)
 QUICK: tuple[Failure, ...] = (one_killed, minority, full_stop, two_servers_cut)
 HEAVY: tuple[Failure, ...] = (server_cut, power_cut, lost_disk)

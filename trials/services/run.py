@@ -21,7 +21,7 @@ Trials = Mapping[str, Callable[[], Iterable[Proof]]]
 
 
 Kind = Literal["cuts", "stalls"]
-"""Power cuts of one, two and all servers; or one member that pauses, is not heard, or has a full or slow disk."""
+"""Power cuts of one, two and all servers; or one member that stalls, or has too little memory or a wrong clock."""
 
 
 def trials(

@@ -7,6 +7,7 @@ runtime and no systemd.
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import signal
@@ -27,6 +28,8 @@ NETWORK = "10.199.0"
 """The first three parts of all addresses of machines, which exist only in the test bed's network namespaces."""
 DISK = 4 * 2**30
 """Bytes of a machine's disk; its file is sparse. Project figure: more than any trial writes."""
+_MEMORY = Path("/sys/fs/cgroup/memory")
+"""The hierarchy of cgroup v1 that limits memory."""
 _WITH_US = ("setpriv", "--pdeathsig=KILL", "--")
 """Prefix of a command that kills the process when the process that started it ends for any reason."""
 _NOBODY = "02:00:00:00:00:fe"
@@ -59,6 +62,9 @@ class ServiceMachine:
         self.program: subprocess.Popen[bytes] | None = None
         self.disk: ForgetfulDisk | None = None
         self.disk_path = ""
+        self.environment: dict[str, str] = {}
+        """Variables of the program, beside those of its container, from its next start on."""
+        self._cgroup: Path | None = None
         self._others: list[subprocess.Popen[bytes]] = []
         self._root = self.directory / "root"
         (self.directory / "own").mkdir(parents=True)
@@ -156,7 +162,7 @@ install -d -o "$1" -g "$1" "/var/lib/$1"
 
     def start(self, command: Sequence[str], user: str, environment: Mapping[str, str] | None = None) -> None:
         """Starts the machine's program in a new process namespace, so that `kill` ends all its children too."""
-        assigned = [f"{name}={value}" for name, value in (environment or {}).items()]
+        assigned = [f"{name}={value}" for name, value in {**(environment or {}), **self.environment}.items()]
         # Process 1 of the namespace runs as root: a change of user would clear the setting that ends a process with
         # its parent.
         init = f"""mount -t proc proc {self._root}/proc
@@ -165,14 +171,55 @@ install -d -o "$1" -g "$1" "/var/lib/$1"
             while kill -0 $program 2>/dev/null; do wait $program; done"""
         isolated = ["unshare", "--pid", "--mount", "--fork", "--kill-child", "sh", "-c", init, "sh"]
         chroot = ["chroot", str(self._root), *self._as(user), "env", *assigned, *command]
+        confined = ["sh", "-c", 'echo $$ >"$0" && exec "$@"', f"{self._cgroup}/cgroup.procs"] if self._cgroup else []
         with self.log.open("ab") as log:
-            words = [*_WITH_US, *self._enter(chroot=False), *isolated, *chroot]
+            words = [*_WITH_US, *confined, *self._enter(chroot=False), *isolated, *chroot]
             self.program = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     def background(self, command: Sequence[str], user: str) -> None:
         """Starts another command in the background and discards its output. `end` kills its process."""
         words = [*self._enter(), *self._as(user), *command]
         self._others.append(subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+
+    def end_background(self) -> None:
+        """Kills the commands that `background` has started."""
+        for other in self._others:
+            other.kill()
+            other.wait()
+        self._others.clear()
+
+    def confine(self) -> None:
+        """Lets the machine's program have a memory cgroup of its own from its next start on.
+
+        Raises Unavailable on a host without cgroup v1.
+        """
+        if not (_MEMORY / "cgroup.procs").exists():
+            raise Unavailable("the trials of memory limits need the memory controller of cgroup v1")
+        self._cgroup = _MEMORY / f"quorate-trial-{self.pid}"
+        self._cgroup.mkdir(exist_ok=True)
+
+    def memory(self) -> int:
+        """Returns the bytes in the machine's cgroup, without the page cache; 0 without a cgroup."""
+        if not self._cgroup:
+            return 0
+        used = int((self._cgroup / "memory.usage_in_bytes").read_text(encoding="ascii"))
+        lines = (self._cgroup / "memory.stat").read_text(encoding="ascii").splitlines()
+        return used - next(int(line.split()[1]) for line in lines if line.startswith("total_cache "))
+
+    def limit_memory(self, size: int) -> bool:
+        """Limits the machine's cgroup to `size` bytes: above, the kernel kills its largest program. -1 for no limit.
+
+        Returns False if the programs use more already.
+        """
+        if not self._cgroup:
+            raise Broken(f"{self.name} has no memory cgroup")
+        try:
+            (self._cgroup / "memory.limit_in_bytes").write_text(f"{size}\n", encoding="ascii")
+        except OSError as error:
+            if error.errno != errno.EBUSY:
+                raise
+            return False
+        return True
 
     @property
     def runs(self) -> bool:
@@ -255,11 +302,13 @@ install -d -o "$1" -g "$1" "/var/lib/$1"
     def end(self) -> None:
         """Ends the machine and all programs in it."""
         self.kill()
-        for other in self._others:
-            other.kill()
-            other.wait()
+        self.end_background()
         self._holder.kill()
         self._holder.wait()
+        if self._cgroup:
+            processes = self._cgroup / "cgroup.procs"
+            until(f"no process in {self._cgroup}", lambda: not processes.read_text(encoding="ascii"), 60)
+            self._cgroup.rmdir()
 
     def tail(self, lines: int = 25) -> str:
         """Returns the last lines of the log of the machine's program; "" without a log."""

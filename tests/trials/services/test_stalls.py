@@ -10,9 +10,9 @@ from typing import cast
 import pytest
 
 from trials.histories.operation import ClientOperation
-from trials.services import cuts, stalls
+from trials.services import cuts, memory, stalls
 from trials.services.stalls import Stall, StalledService
-from trials.services.testbed import ServiceMachine, ServiceTestbed
+from trials.services.testbed import Broken, ServiceMachine, ServiceTestbed
 
 
 class FakeMachine:
@@ -78,6 +78,47 @@ def test_a_fault_ends_even_if_the_probes_fail(tmp_path: Path) -> None:
     with pytest.raises(TimeoutError):
         stall.hold(service([FakeMachine(tmp_path, "a-0")], state, []))
     assert ended == ["a-0"]
+
+
+class ConfinedMachine:
+    """A machine of which only memory and commands are used."""
+
+    def __init__(self, used: int = 0) -> None:
+        self.name, self.used = "a-0", used
+        self.limits: list[int] = []
+        self.commands: list[list[str]] = []
+
+    def memory(self) -> int:
+        return self.used
+
+    def limit_memory(self, size: int) -> bool:
+        self.limits.append(size)
+        return not 0 < size < 1.03 * self.used
+
+    def write(self, _path: str, _text: str) -> None:
+        assert self.limits == [], "the machine of the clients has no limit"
+
+    def background(self, command: list[str], _user: str) -> None:
+        self.commands.append(command)
+
+    def end_background(self) -> None:
+        self.commands.clear()
+
+
+def test_a_storm_begins_once_the_member_has_little_memory_left_and_ends_with_the_limit() -> None:
+    member, clients = ConfinedMachine(1000), ConfinedMachine()
+    stall = memory.storm("galera", cast("ServiceMachine", clients), {"members": []})
+    stall.begin(cast("ServiceMachine", member))
+    assert (member.limits, clients.commands) == ([1000, 1020, 1040], [["python3", "/storm.py", "galera"]])
+    stall.end(cast("ServiceMachine", member))
+    assert (member.limits, clients.commands) == ([1000, 1020, 1040, -1], [])
+
+
+def test_a_member_outside_of_its_cgroup_is_not_limited() -> None:
+    member = ConfinedMachine(0)
+    with pytest.raises(Broken, match="a-0 uses no memory in its cgroup"):
+        memory.storm("galera", cast("ServiceMachine", member), {}).begin(cast("ServiceMachine", member))
+    assert member.limits == []
 
 
 class Recorder:
