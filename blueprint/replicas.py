@@ -3,7 +3,8 @@
 The first reason that applies counts:
 
 1. A retired row has none.
-2. A process that runs on every node of its pools has one on each. The stack file must not set another number.
+2. A process that runs on every node of its pools has one on each, as has a DaemonSet that accompanies such a process.
+   The stack file must not set another number.
 3. The stack file sets a number: `quorate:services.<name>.replicas`.
 4. A companion that needs no second instance has one.
 5. The layout has a number: the row's, in a small lab what its nodes can run, with a topology the topology's.
@@ -75,6 +76,8 @@ def of_companion(name: str, process: str, settings: Settings, *, nodes: int, lai
     """
     if is_agent(process, settings.records):
         return Replicas(nodes, Reason.EVERY_NODE)
+    if settings.records.processes[process].kind == "DaemonSet":
+        return Replicas(laid, Reason.EVERY_NODE)
     replicas = of_service(name, settings, laid=laid)
     companion = settings.records.processes[process].companion
     if companion and companion.single and replicas.reason is Reason.LAYOUT:
@@ -108,6 +111,7 @@ def refusal(process: str, rows: Mapping[str, Row], records: Records) -> str | No
     """Returns why the stack file must not set a number for a process; None if it may. `rows`: by service."""
     if is_agent(process, records):
         return "it runs once on every node; remove replicas"
-    if process in rows and rows[process].everywhere:
+    daemon = process in records.processes and records.processes[process].kind == "DaemonSet"
+    if daemon or (process in rows and rows[process].everywhere):
         return "it runs once on every node of its pools; remove replicas and add nodes instead"
     return None

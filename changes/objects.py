@@ -6,7 +6,7 @@ Also reports each difference that no other module reports, so that the compariso
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, cast
 
 import contract
@@ -159,10 +159,14 @@ def _keys(old: dict[str, Any] | None, new: dict[str, Any] | None) -> list[str]:
     one, other = (old or {}), (new or {})
     found: list[str] = []
     for part in ("data", "stringData", "binaryData"):
-        before = cast("dict[str, Any]", one.get(part) or {})
-        after = cast("dict[str, Any]", other.get(part) or {})
+        before, after = _entries(one.get(part)), _entries(other.get(part))
         found += [key for key in before.keys() | after.keys() if before.get(key) != after.get(key)]
     return sorted(found)
+
+
+def _entries(part: object) -> Mapping[str, Any]:
+    """Returns the entries of a part of a ConfigMap or Secret; none if the engine hides the whole part as a secret."""
+    return cast("dict[str, Any]", part) if isinstance(part, dict) else {}
 
 
 def _unmoved(name: str, before: Side, after: Side) -> list[str]:

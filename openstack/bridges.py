@@ -1,7 +1,7 @@
 """The bridges of Neutron's physical networks: a list for all nodes, and one for each node with interfaces of its own.
 
 openvswitch-vswitchd creates them before it starts: Neutron's L2 agent ends if a bridge of its mappings does not exist.
-Imports no Pulumi.
+They have the agent's datapath type. Imports no Pulumi.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from blueprint.openstack.projects.process_definition import ConfigurationFile
-from blueprint.stackfile.physical_networks import interfaces
+from blueprint.stackfile.physical_networks import datapath_type, interfaces
 from blueprint.stackfile.settings import PhysicalNetwork, Settings
 from openstack import scripts
 from openstack.config.layers import TextFile
@@ -20,23 +20,23 @@ START = ConfigurationFile("physical-networks.sh", "/usr/local/bin/physical-netwo
 """The script with which the command of openvswitch-vswitchd begins: it creates the bridges, then starts the program."""
 
 
-def files(networks: Mapping[str, PhysicalNetwork]) -> tuple[TextFile, ...]:
-    """Returns the start script and the list for all nodes."""
+def files(networks: Mapping[str, PhysicalNetwork], datapath: str) -> tuple[TextFile, ...]:
+    """Returns the start script and the list for all nodes. `datapath`: the datapath type of the L2 agents."""
     own = {name: network.interface for name, network in networks.items()}
     return (
         TextFile(START.name, (scripts.text("physical_networks.sh"),)),
-        TextFile(LIST.name, (_lines(networks, own),)),
+        TextFile(LIST.name, (_lines(networks, own, datapath),)),
     )
 
 
 def texts(settings: Settings, nodes: Iterable[str]) -> dict[str, str]:
-    """Returns the lists, by file name, of the nodes for which the stack file names other interfaces."""
+    """Returns the lists, by file name, of nodes for which the stack file has other interfaces or another datapath."""
     networks = settings.networks.physical
-    common = interfaces(settings, None)
-    own = {node: interfaces(settings, node) for node in nodes}
-    return {f"{node}.networks": _lines(networks, found) for node, found in own.items() if found != common}
+    common = _lines(networks, interfaces(settings, None), datapath_type(settings, None))
+    own = {node: _lines(networks, interfaces(settings, node), datapath_type(settings, node)) for node in nodes}
+    return {f"{node}.networks": lines for node, lines in own.items() if lines != common}
 
 
-def _lines(networks: Mapping[str, PhysicalNetwork], found: Mapping[str, str | None]) -> str:
-    lines = (f"{network.bridge} {found[name] or ''}".rstrip() for name, network in networks.items())
+def _lines(networks: Mapping[str, PhysicalNetwork], found: Mapping[str, str | None], datapath: str) -> str:
+    lines = (f"{network.bridge} {datapath} {found[name] or ''}".rstrip() for name, network in networks.items())
     return "".join(f"{line}\n" for line in lines)

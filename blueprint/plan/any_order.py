@@ -28,7 +28,7 @@ def problems(services: Sequence[Demand], nodes: Sequence[Node], sizes: Mapping[s
     short = [node for node in nodes if node.pool in requested and _missing(node, *requested[node.pool]) > 0]
     sure = pools - Counter(node.pool for node in short)  # nodes where an instance always finds room
     # Agents that run on every node are system-node-critical: they preempt other pods, so they always find room.
-    choosy = [each for each in services if not (each.everywhere and each.companion_of)]
+    choosy = [each for each in services if not each.every_node]
     unsure = [each for each in choosy if each.instances > sum(sure[pool] for pool in each.pools)]
     found: list[Problem] = []
     for pool in dict.fromkeys(node.pool for node in short):

@@ -9,7 +9,8 @@ has as many instances as the row, unless the stack file sets another count. A to
 Additional clusters of RabbitMQ and Galera that the stack file names are planned like companions, but they are quorums.
 An additional Galera has a ProxySQL and an exporter of its own beside it.
 
-Some companions are agents: "smart agent that runs on every node in the OpenStack environment" (004, 5.3.15).
+Some companions are agents: "smart agent that runs on every node in the OpenStack environment" (004, 5.3.15). Others are
+DaemonSets on every node of a row that runs everywhere: Open vSwitch and libvirtd beside the agents that use them.
 """
 
 from __future__ import annotations
@@ -46,7 +47,11 @@ def companions(laid: Layout, settings: Settings) -> tuple[ServicePlan, ...]:
             companion = _beside(row, name, settings, count)
             if file := settings.records.added_file(name):
                 companion = replace(companion, source=f"beside {row.row} ({file}, of the stack's own)")
-            found.append(_on_every_node(companion, pools) if count.reason is Reason.EVERY_NODE else companion)
+            if replicas.is_agent(name, settings.records):
+                companion = _on_every_node(companion, pools)
+            elif count.reason is Reason.EVERY_NODE:
+                companion = replace(companion, everywhere=True, load_balancer=False)
+            found.append(companion)
     for kind in further_clusters.KINDS.values():
         if row := by_name.get(kind.definition):
             found += _clusters(kind, row, laid, settings)
@@ -99,4 +104,11 @@ def _beside(service: ServicePlan, name: str, settings: Settings, count: Replicas
 
 
 def _on_every_node(agent: ServicePlan, pools: tuple[str, ...]) -> ServicePlan:
-    return replace(agent, pools=pools, everywhere=True, load_balancer=False, source="on every node (004, 5.3.15)")
+    return replace(
+        agent,
+        pools=pools,
+        everywhere=True,
+        every_node=True,
+        load_balancer=False,
+        source="on every node (004, 5.3.15)",
+    )

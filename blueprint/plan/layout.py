@@ -41,6 +41,8 @@ class ServicePlan:
     source: str
     companion_of: str | None = None
     """For a companion, the service that it accompanies, whose row is `row`; None for a service with its own row."""
+    every_node: bool = False
+    """Whether the companion is an agent of every node of the stack. `everywhere` is about the nodes of the pools."""
     definition: str | None = None
     """For an additional cluster that the stack file names: the service, such as rabbitmq, or for its companions theirs;
     None for other services."""
@@ -58,7 +60,7 @@ class ServicePlan:
     def parts(self, nodes: Sequence[Node]) -> tuple[tuple[str, ServicePlan], ...]:
         """Returns the service's workloads with their names: two if it runs on every compute node and on other nodes."""
         others = tuple(pool for pool in self.pools if pool != COMPUTE_POOL)
-        if self.companion_of or not self.everywhere or len(others) in (0, len(self.pools)):
+        if self.every_node or not self.everywhere or len(others) in (0, len(self.pools)):
             return ((self.name, self),)
         split = ((self.name, (COMPUTE_POOL,)), (f"{self.name}-network", others))
         return tuple(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from blueprint.openstack import options
+from blueprint.openstack.projects.records import Records
 from blueprint.patterns import expand
 from blueprint.plan.layout import ServicePlan
 from blueprint.plan.nodes import Node
@@ -20,10 +21,8 @@ def problems(settings: Settings, running: Sequence[ServicePlan], nodes: Sequence
     blueprint/stackfile/checks.py checks the options themselves. `running`: the services of the stack.
     """
     known = {node.name: node for node in nodes}
-    records, with_options = settings.records, options.files_by_project(settings.records)
-    services = {
-        each.name: each for each in running if each.everywhere and records.project_of(each.name) in with_options
-    }
+    records = settings.records
+    services = {each.name: each for each in running if each.everywhere and _has_values(each.process, records)}
     sizes = dict.fromkeys(services, 0)
     for pattern, values in settings.nodes.items():
         names = expand(pattern)
@@ -48,6 +47,13 @@ def problems(settings: Settings, running: Sequence[ServicePlan], nodes: Sequence
         if size > CONFIG_LIMIT:
             advice = f"write {CONFIG_LIMIT} or less, and what all nodes share under quorate:services.{name}.options"
             yield Problem("quorate:nodes", f"the values of {name} have {size} bytes on all nodes together; {advice}")
+
+
+def _has_values(process: str, records: Records) -> bool:
+    """Whether the process reads options with the values of its node."""
+    files = options.files_by_project(records).get(records.project_of(process), ())
+    reading = (each for each in records.processes[process].containers if each.node_values)
+    return any(file.name in files for each in reading for file in each.files)
 
 
 def _refusal(name: str, services: dict[str, ServicePlan]) -> str:

@@ -52,10 +52,10 @@ def problems(
         elif definition.companion and (row := beside[placed.definition].of) not in known:
             text = f"architecture {architecture.name} has no row for {row}, which {said} accompanies; add one, or take"
             yield Problem(_key(topology, name), f"{text} {name} out")
-        elif definition.part_of:
-            there = {host for whole in rows.get(definition.part_of, {}).values() for host in whole.hosts}
+        elif definition.beside:
+            there = {host for whole in rows.get(definition.beside, {}).values() for host in whole.hosts}
             if alone := [host for host in placed.hosts if host not in there]:
-                text = f"{said} runs in the pods of {definition.part_of} only, which {', '.join(alone)} does not carry"
+                text = f"{said} runs on the nodes of {definition.beside} only, which {', '.join(alone)} does not carry"
                 yield Problem(_key(topology, name), f"{text}; place both there, or neither")
 
 

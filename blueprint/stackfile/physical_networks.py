@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
+from blueprint.openstack.options import canonical
 from blueprint.patterns import expand
 from blueprint.problems import Problem
 from blueprint.stackfile.settings import Settings
@@ -16,6 +17,9 @@ from text.suggestion import did_you_mean
 KEY = "quorate:networks.physical"
 _VLAN_IDS = range(1, 4095)
 """IDs of VLANs (IEEE 802.1Q; 0 and 4095 are reserved)."""
+_AGENT, _AGENTS_FILE = "neutron-l2-agent", "openvswitch_agent.ini"
+_OF_KERNEL = "system"
+"""The datapath type of the kernel's Open vSwitch, the default of Neutron's L2 agent."""
 
 
 def interfaces(settings: Settings, node: str | None) -> Mapping[str, str | None]:
@@ -27,6 +31,21 @@ def interfaces(settings: Settings, node: str | None) -> Mapping[str, str | None]
     for pattern, values in sorted(settings.nodes.items()):
         if values.interfaces and node in expand(pattern):
             found |= values.interfaces
+    return found
+
+
+def datapath_type(settings: Settings, node: str | None) -> str:
+    """Returns the datapath type of Open vSwitch's bridges on a node: that of Neutron's L2 agent there.
+
+    `node`: None for a node that `quorate:nodes` does not mention.
+    """
+    holders = [settings.projects.overrides.get("neutron"), settings.services.get(_AGENT)]
+    own = (values for pattern, values in sorted(settings.nodes.items()) if node in expand(pattern))
+    holders += [values.services.get(_AGENT) for values in own]
+    found = _OF_KERNEL
+    for holder in holders:
+        options = holder.options.get(_AGENTS_FILE, {}).get("ovs", {}) if holder else {}
+        found = next((str(value) for name, value in options.items() if canonical(name) == "datapath_type"), found)
     return found
 
 

@@ -120,8 +120,9 @@ class Pod:
         )
 
     def _priority(self) -> str:
-        agent = self.placement.companion_of and self.placement.everywhere
-        return storage.NODE_CRITICAL if agent else storage.priority(self.environment, quorum=self.placement.quorum)
+        if self.placement.every_node:
+            return storage.NODE_CRITICAL
+        return storage.priority(self.environment, quorum=self.placement.quorum)
 
     def _container(self, container: Container, resources: core.ResourceRequirementsArgs) -> core.ContainerArgs:
         main = container is self.process.containers[0]

@@ -16,6 +16,7 @@ from blueprint.plan.host_reserves import HostReserve, host_reserves
 from blueprint.plan.plan import Plan
 from blueprint.stackfile import further_clusters
 from blueprint.stackfile.cloud_content import Bootstrap
+from blueprint.stackfile.physical_networks import datapath_type
 from blueprint.stackfile.settings import Ingress, PhysicalNetwork, SecretVersion
 from openstack.config import domains, ports
 from openstack.config.layers import Secret
@@ -65,6 +66,8 @@ class Wiring:
     """Addresses of the nodes that may run Ceph's monitors; empty in a stack without Ceph."""
     physical_networks: Mapping[str, PhysicalNetwork]
     """Physical networks of Neutron by name."""
+    datapath_type: str
+    """Datapath type of Open vSwitch's bridges, but for nodes of which the stack file says otherwise."""
     host_reserves: Mapping[str, HostReserve]
     """What nova-compute must not offer to tenants, by the name of its node."""
     least_workers: int
@@ -197,6 +200,7 @@ def wiring(plan: Plan, environment: str) -> Wiring:
         plan.settings.secrets,
         tuple(_monitors(plan)),
         plan.settings.networks.physical,
+        datapath_type(plan.settings, None),
         host_reserves(plan),
         1 if plan.settings.is_lab else 2,
         plan.settings.region,

@@ -39,7 +39,7 @@ def configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
         *_plugin_files(wiring.physical_networks),
         *_agent_files(wiring),
         node_values.SCRIPT,
-        *bridges.files(wiring.physical_networks),
+        *bridges.files(wiring.physical_networks, wiring.datapath_type),
     )
 
 

@@ -17,13 +17,16 @@ READS_HOST = "all files of the host, read-only"
 _AGENT = frozenset({PRIVILEGED, NETWORK, PATHS})
 
 NEEDED: Mapping[str, frozenset[str]] = {
-    # 004, 5.3.7: nova-compute and libvirt manage the host's virtual machines; Kolla runs them privileged, in host PIDs.
-    "nova-compute": _AGENT | {PIDS, IPC},
+    # 004, 5.3.7: nova-compute and libvirt manage the host's virtual machines; Kolla runs libvirt in host PIDs.
+    "nova-compute": _AGENT | {IPC},
+    "nova-libvirt": _AGENT | {PIDS, IPC},
     # 004, 5.3.8: Neutron's agents create network namespaces, bridges and routes on their node.
     "neutron-l2-agent": _AGENT,
     "neutron-l3-agent": _AGENT,
     "neutron-dhcp-agent": _AGENT,
     "neutron-metadata-agent": _AGENT,
+    "openvswitch-db-server": frozenset({NETWORK, PATHS}),
+    "openvswitch-vswitchd": _AGENT,
     # Clients know a Ceph monitor by its address, which a pod network does not preserve (docs/adr/0019-ceph.md).
     "ceph-mon": frozenset({NETWORK}),
     # 004, 5.3.14: an OSD serves the disks of its node.

@@ -16,6 +16,7 @@ from tests.policy.world import (
     UNKNOWN,
     Given,
     budget,
+    daemons,
     etcd,
     etcd_machines,
     machine,
@@ -62,7 +63,33 @@ TAGGED = [
     workload("nova-api", image="n:1"),
 ]
 
+SWITCHED = [
+    *CLOUD,
+    daemons("switch", image="mirror/openvswitch-vswitchd:1"),
+    daemons("l2", image="mirror/neutron-openvswitch-agent:1"),
+]
+
 CASES = [
+    Case(
+        "the switch stops the packets of its node",
+        SWITCHED,
+        edited(SWITCHED, "switch", "DaemonSet", **{f"{POD}__hostNetwork": True}),
+        [(ChangeKind.SERVICE_ROLLED, "switch", Phase.ROLL, RISKY)],
+        says="the packets of virtual machines stop while the switch restarts",
+    ),
+    Case(
+        "the agent of a switch stops no packets",
+        SWITCHED,
+        edited(SWITCHED, "l2", "DaemonSet", **{f"{POD}__hostNetwork": True}),
+        [(ChangeKind.SERVICE_ROLLED, "l2", Phase.ROLL, PLAIN)],
+    ),
+    Case(
+        "a Secret that the engine hides as a whole",
+        CLOUD,
+        [*CLOUD, Given("kubernetes:core/v1:Secret", "key", {"metadata": {"name": "key"}, "stringData": "[secret]"})],
+        [(ChangeKind.CONFIG_CHANGED, "key", Phase.PREPARE, PLAIN)],
+        says="adds Secret key",
+    ),
     Case(
         "an image rolls a service",
         CLOUD,

@@ -120,7 +120,7 @@ def tolerated(pool: str) -> dict[str, str]:
 
 def test_agents_of_nodes_reach_every_node_before_all_others(plan: Plan, manifests: Manifests) -> None:
     pools = {node.pool for node in plan.nodes}
-    agents = [each for each in alive(plan) if each.companion_of and each.everywhere]
+    agents = [each for each in alive(plan) if each.every_node]
     assert {each.name for each in agents} == {"node-exporter", "log-collector"}
     for each in alive(plan):
         critical = pod(manifests, each.name)["priorityClassName"] == "system-node-critical"
@@ -301,7 +301,7 @@ def test_no_liveness_probe_only_looks_for_a_process(plan: Plan, manifests: Manif
 def test_a_process_that_never_connects_is_restarted_and_one_that_lost_its_connection_is_not(
     plan: Plan, manifests: Manifests
 ) -> None:
-    (agent,) = [each for each in pod(manifests, "neutron-l2-agent")["containers"] if "agent" in each["name"]]
+    (agent,) = pod(manifests, "neutron-l2-agent")["containers"]
     connected = {"exec": {"command": ["healthcheck_port", "neutron-openvswitch-agent", "5672"]}, "timeoutSeconds": 15}
     assert agent["startupProbe"] == {**connected, "periodSeconds": 30, "failureThreshold": 22}
     assert agent["readinessProbe"] == {**connected, "periodSeconds": 60}
@@ -309,7 +309,7 @@ def test_a_process_that_never_connects_is_restarted_and_one_that_lost_its_connec
 
 
 def test_commands_of_probes_run_less_often_than_requests(manifests: Manifests) -> None:
-    (switch,) = [each for each in pod(manifests, "neutron-l2-agent")["containers"] if "vswitchd" in each["name"]]
+    (switch,) = pod(manifests, "openvswitch-vswitchd")["containers"]
     command = {"exec": {"command": ["ovs-appctl", "version"]}, "timeoutSeconds": 15}
     assert switch["readinessProbe"] == {**command, "periodSeconds": 30}
     assert switch["livenessProbe"] == {**command, "periodSeconds": 60}

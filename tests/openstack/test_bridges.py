@@ -19,7 +19,7 @@ def made(**settings: Any) -> Any:
     return plan(parsed(full_size("100", **settings)))
 
 
-def written(name: str, service: str = "neutron-l2-agent", **settings: Any) -> WrittenFile:
+def written(name: str, service: str = "openvswitch-vswitchd", **settings: Any) -> WrittenFile:
     files = configuration.of_service(made(**settings), service)
     return next(file for file in files if file.name == name)
 
@@ -37,15 +37,15 @@ def networks(**physical: Any) -> dict[str, Any]:
 
 
 def test_without_settings_there_is_one_bridge_without_an_interface() -> None:
-    assert listed() == "br-ex\n"
+    assert listed() == "br-ex system\n"
 
 
 def test_each_network_has_a_bridge_and_perhaps_an_interface() -> None:
-    assert listed(networks=networks(**TWO)) == "br-ex ens8\nbr-fast\n"
+    assert listed(networks=networks(**TWO)) == "br-ex system ens8\nbr-fast system\n"
 
 
 def test_neutron_is_told_the_same_networks() -> None:
-    agent = public_text(written("openvswitch_agent.ini", networks=networks(**TWO)))
+    agent = public_text(written("openvswitch_agent.ini", "neutron-l2-agent", networks=networks(**TWO)))
     plugin = public_text(written("ml2_conf.ini", "neutron-server", networks=networks(**TWO)))
     assert agent
     assert plugin
@@ -58,21 +58,37 @@ def test_only_nodes_with_interfaces_of_their_own_get_a_list() -> None:
     nodes = {"cmp[1-2]": {"interfaces": {"physnet1": "eno2"}}, "cmp2": {"interfaces": {"fast": "eno3"}}}
     settings = made(networks=networks(**TWO), nodes=nodes).settings
     assert bridges.texts(settings, ["cmp1", "cmp2", "cmp3"]) == {
-        "cmp1.networks": "br-ex eno2\nbr-fast\n",
-        "cmp2.networks": "br-ex eno2\nbr-fast eno3\n",
+        "cmp1.networks": "br-ex system eno2\nbr-fast system\n",
+        "cmp2.networks": "br-ex system eno2\nbr-fast system eno3\n",
     }
 
 
-def run(directory: Path, node: str, agent: str) -> tuple[str, ...]:
+def datapath(value: str, name: str = "datapath_type") -> dict[str, Any]:
+    return {"options": {"openvswitch_agent.ini": {"ovs": {name: value}}}}
+
+
+def test_bridges_have_the_datapath_of_the_agents() -> None:
+    """Of the project, of the agent's own options, and of single nodes, each before the last."""
+    assert listed(projects={"neutron": datapath("netdev")}) == "br-ex netdev\n"
+    assert listed(projects={"neutron": datapath("x")}, services={"neutron-l2-agent": datapath("netdev")}) == (
+        "br-ex netdev\n"
+    )
+    own = {"cmp[2-3]": {"services": {"neutron-l2-agent": datapath("netdev", "datapath-type")}}}
+    settings = made(nodes=own).settings
+    assert bridges.texts(settings, ["cmp1", "cmp2"]) == {"cmp2.networks": "br-ex netdev\n"}
+    settings = made(nodes=own, services={"neutron-l2-agent": datapath("netdev")}).settings
+    assert bridges.texts(settings, ["cmp1", "cmp2"]) == {}
+
+
+def run(directory: Path, node: str) -> tuple[str, ...]:
     """Runs the start script with a stand-in for ovs-vsctl, and returns the commands that it gets, and the output."""
     script, log = directory / "start.sh", directory / "log"
-    text = bridges.files({})[0].parts[0]
+    text = bridges.files({}, "system")[0].parts[0]
     assert isinstance(text, str)
     assert node_values.DIRECTORY in text
     text = text.replace(node_values.DIRECTORY, str(directory / "values")).replace("/etc/openvswitch", str(directory))
     script.write_text(text, encoding="utf-8")
-    (directory / "openvswitch_agent.ini").write_text(agent, encoding="utf-8")
-    (directory / "physical-networks").write_text("br-ex ens8\nbr-fast\n", encoding="utf-8")
+    (directory / "physical-networks").write_text("br-ex system ens8\nbr-fast netdev\n", encoding="utf-8")
     program = directory / "ovs-vsctl"
     program.write_text(f'#!/bin/sh\necho "$*" >>{log}\n', encoding="utf-8")
     program.chmod(0o755)
@@ -91,24 +107,18 @@ ADD = "--timeout=30 --no-wait --may-exist add-port"
 
 
 def test_the_start_script_creates_the_bridges_and_then_starts_the_program(tmp_path: Path) -> None:
-    assert run(tmp_path, "cmp1", "[agent]\n") == (
+    assert run(tmp_path, "cmp1") == (
         f"{CREATE} br-ex -- set bridge br-ex datapath_type=system",
         f"{ADD} br-ex ens8",
-        f"{CREATE} br-fast -- set bridge br-fast datapath_type=system",
+        f"{CREATE} br-fast -- set bridge br-fast datapath_type=netdev",
         "started a b",
     )
 
 
-def test_bridges_have_the_datapath_of_the_agent(tmp_path: Path) -> None:
-    first, *_ = run(tmp_path, "cmp1", "[ovs]\ndatapath_type = netdev\n")
-    assert first.endswith("datapath_type=netdev")
-
-
-def test_a_node_s_own_list_and_values_win(tmp_path: Path) -> None:
+def test_a_node_s_own_list_wins(tmp_path: Path) -> None:
     (tmp_path / "values").mkdir()
-    (tmp_path / "values" / "cmp1.networks").write_text("br-ex eno2\n", encoding="utf-8")
-    (tmp_path / "values" / "cmp1.conf").write_text("[ovs]\ndatapath_type = netdev\n", encoding="utf-8")
-    assert run(tmp_path, "cmp1", "[ovs]\ndatapath_type = system\n") == (
+    (tmp_path / "values" / "cmp1.networks").write_text("br-ex netdev eno2\n", encoding="utf-8")
+    assert run(tmp_path, "cmp1") == (
         f"{CREATE} br-ex -- set bridge br-ex datapath_type=netdev",
         f"{ADD} br-ex eno2",
         "started a b",

@@ -78,7 +78,7 @@ def test_single_options_of_programs_that_are_not_openstacks() -> None:
         ("rabbitmq", "rabbitmq.conf", "disk_free_limit.absolute = 5GB\n"),
         ("rabbitmq", "rabbitmq.conf", "cluster_partition_handling = pause_minority\n"),
         ("mysqld", "my.cnf", "max_connections = 9000\n"),
-        ("nova-compute", "libvirtd.conf", "max_clients = 100\n"),
+        ("nova-libvirt", "libvirtd.conf", "max_clients = 100\n"),
         ("ceph-osd", "ceph.conf", "[osd]\nosd_max_backfills = 2\n"),
     ):
         text = next(public_text(each) for each in configuration.of_service(made, service) if each.name == file)

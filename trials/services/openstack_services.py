@@ -34,7 +34,6 @@ PROCESSES: Mapping[str, tuple[str, ...]] = {
     "heat": ("heat-api", "heat-api-cfn", "heat-engine"),
 }
 """The OpenStack projects in the order of their start, each with the processes that run in the test bed."""
-LEFT_OUT = ("nova-compute/nova-libvirt",)
 JOBS = ("databases", "messaging", "notifications", "db-sync", "cells", "bootstrap", "identity")
 """Ends of the names of a project's jobs, in the order in which the jobs run. A project has some of them."""
 _RECORDS = own_records()
@@ -114,11 +113,7 @@ class ServiceCloud:
 
     def begin(self, name: str) -> None:
         """Starts all containers of an OpenStack process on its machine."""
-        mine = [
-            container
-            for key, container in self._containers.items()
-            if container.workload == name and key not in LEFT_OUT
-        ]
+        mine = [container for container in self._containers.values() if container.workload == name]
         machine = self.processes[name]
         machine.write("/start.sh", self._script(machine, mine), mode="0700")
         machine.start(["bash", "/start.sh"], "root")

@@ -34,8 +34,8 @@ class CcpService(BaseModel):
     # What a stack runs for it: one of the next five, unless it is retired.
     architecture: str | None = None
     """Its row in the reference architectures (blueprint/architecture)."""
-    part_of: str | None = None
-    """The row whose pods contain its process, so that it has no workload of its own."""
+    beside: str | None = None
+    """The row on whose nodes its process runs, so that a topology cannot place it elsewhere."""
     companion: bool = False
     """Whether the companion of the same name runs for it, because it has no row."""
     not_needed: str | None = None

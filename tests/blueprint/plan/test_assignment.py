@@ -24,6 +24,7 @@ class Service:
     companion_of: str | None = None
     pools: tuple[str, ...] = ("control",)
     everywhere: bool = False
+    every_node: bool = False
 
 
 def node(name: str, rack: str, pool: str = "control") -> Node:

@@ -163,13 +163,13 @@ NEEDED = {
 
 @pytest.mark.parametrize("name", catalogue(RECORDS).services)
 def test_no_service_vanishes(name: str, tmp_path: Path) -> None:
-    """A placed service is in the plan, in the pods of a service of the plan, retired with a warning, or refused."""
+    """A placed service is in the plan, beside a service of the plan, retired with a warning, or refused."""
     definition = catalogue(RECORDS).services[name]
-    whole = [other for other, each in catalogue(RECORDS).services.items() if each.architecture == definition.part_of]
+    whole = [other for other, each in catalogue(RECORDS).services.items() if each.architecture == definition.beside]
     needed = [
         other for prefix, others in NEEDED.items() if name.startswith(prefix) for other in others if other != name
     ]
-    path = written(tmp_path, ", ".join([name, *(whole[:1] if definition.part_of else []), *needed]))
+    path = written(tmp_path, ", ".join([name, *(whole[:1] if definition.beside else []), *needed]))
     if refusal := definition.not_built or definition.use_instead:
         about = [text for text in problems_of(path) if text.startswith(f"quorate:topology (roles.all): {name} is ")]
         assert len(about) == 1
@@ -181,7 +181,7 @@ def test_no_service_vanishes(name: str, tmp_path: Path) -> None:
             return
         runs = {service.name for service in (*result.services, *result.companions)}
         told = any(f"{name} is replaced by {definition.replaced_by}" in warning for warning in result.warnings)
-        assert told or definition.architecture in runs or definition.part_of in runs or name in runs
+        assert told or definition.architecture in runs or definition.beside in runs or name in runs
 
 
 @pytest.mark.parametrize("name", sorted({name for names in NEEDED.values() for name in names}))
@@ -200,7 +200,7 @@ def test_the_data_says_one_thing_of_each_service(name: str) -> None:
     definition: CcpService = catalogue(RECORDS).services[name]
     said = [
         definition.architecture,
-        definition.part_of,
+        definition.beside,
         definition.not_needed,
         definition.not_built,
         definition.use_instead,
@@ -259,7 +259,7 @@ def test_a_part_is_refused_where_its_service_is_not(tmp_path: Path) -> None:
         "roles: {all: [nova-compute], some: [nova-libvirt]}\n",
         encoding="utf-8",
     )
-    said = "nova-libvirt runs in the pods of nova-compute only, which node2, node3 does not carry; place both there"
+    said = "nova-libvirt runs on the nodes of nova-compute only, which node2, node3 does not carry; place both there"
     assert any(text.startswith(f"quorate:topology (roles.some): {said}") for text in problems_of(path))
 
 

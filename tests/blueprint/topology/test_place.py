@@ -201,7 +201,7 @@ def test_the_data_hangs_together() -> None:
     assert len(names) == 65
     for name, definition in known.services.items():
         assert {*definition.needs, *definition.needs_local} <= names | set(known.abstractions), name
-        assert {definition.architecture, definition.part_of} <= {None, *architecture}, name
+        assert {definition.architecture, definition.beside} <= {None, *architecture}, name
         assert not (definition.replaced_by and definition.use_instead), name
     for definitions in known.abstractions.values():
         assert set(definitions) <= names

@@ -156,7 +156,7 @@ def test_agents_run_on_every_node_and_their_number_is_not_set() -> None:
     with pytest.raises(InvalidStackError, match=r"services.node-exporter.replicas: it runs once on every node"):
         plan(parsed(config))
     made = plan(parsed(full_size("100")))
-    for agent in (each for each in made.companions if each.everywhere):
+    for agent in (each for each in made.companions if each.every_node):
         assert agent.instances == len(made.nodes)
         assert [name for name, each in made.workloads if each.name == agent.name] == [agent.name], "one DaemonSet"
         assert {each.node for each in made.assignment if each.service == agent.name} == {n.name for n in made.nodes}

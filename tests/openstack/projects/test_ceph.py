@@ -115,17 +115,18 @@ def test_an_account_writes_into_its_own_pool_only() -> None:
 
 def test_libvirt_knows_the_keys_under_the_identifiers_that_nova_and_cinder_name() -> None:
     compute = by_name(NOVA.configure(WIRING, "nova-compute"))
+    libvirt = by_name(NOVA.configure(WIRING, "nova-libvirt"))
     for entity, text in (
         ("client.nova", public_text(compute["nova.conf"])),
         ("client.cinder", public_text(by_name(CINDER.configure(WIRING, "cinder-volume"))["cinder.conf"])),
     ):
         number = cephx.libvirt_secret(entity)
         assert f"rbd_secret_uuid = {number}\n" in (text or "")
-        assert f"<uuid>{number}</uuid>" in (public_text(compute[f"{entity}.xml"]) or "")
-        assert secret_text(compute[f"{entity}.base64"], reveal) == cephx.key(reveal(f"ceph/{entity}"))
+        assert f"<uuid>{number}</uuid>" in (public_text(libvirt[f"{entity}.xml"]) or "")
+        assert secret_text(libvirt[f"{entity}.base64"], reveal) == cephx.key(reveal(f"ceph/{entity}"))
         (path,) = {
             file.path
-            for container in PROCESSES["nova-compute"].containers
+            for container in PROCESSES["nova-libvirt"].containers
             for file in container.files
             if file.name == f"{entity}.base64"
         }

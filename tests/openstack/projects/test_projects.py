@@ -32,7 +32,7 @@ WIRING = wiring(plan(SETTINGS), "openstack")
 STATEFUL = {"rabbitmq", "mysqld", "ceph-mon", "influxdb-grafana", "elasticsearch-kibana", "lma-aggregator"}
 ON_THE_HOSTS_NETWORK = {
     "nova-compute", "neutron-l2-agent", "neutron-l3-agent", "neutron-dhcp-agent", "neutron-metadata-agent", "ceph-osd",
-    "node-exporter", "ceph-mon",
+    "node-exporter", "ceph-mon", "nova-libvirt", "openvswitch-db", "openvswitch-vswitchd",
 }  # fmt: skip
 CONTAINERS = [(process, container) for process in PROCESSES.values() for container in process.containers]
 
@@ -98,7 +98,30 @@ def test_clients_reach_the_database_through_proxysql() -> None:
 @pytest.mark.parametrize("companion", COMPANIONS)
 def test_a_companion_keeps_no_data(companion: str) -> None:
     assert PROCESSES[companion].claim is None
-    assert (PROCESSES[companion].kind == "DaemonSet") == is_agent(companion, RECORDS)
+
+
+@pytest.mark.parametrize("companion", COMPANIONS)
+def test_a_companion_that_is_a_daemon_set_runs_on_every_node_of_the_stack_or_of_its_row(companion: str) -> None:
+    daemons = is_agent(companion, RECORDS) or PROCESSES[COMPANIONS[companion]].kind == "DaemonSet"
+    assert (PROCESSES[companion].kind == "DaemonSet") == daemons
+
+
+@pytest.mark.parametrize(
+    ("program", "agent"),
+    [
+        ("openvswitch-db", "neutron-l2-agent"),
+        ("openvswitch-vswitchd", "neutron-l2-agent"),
+        ("nova-libvirt", "nova-compute"),
+    ],
+)
+def test_what_carries_packets_and_guests_has_no_file_of_its_agent(program: str, agent: str) -> None:
+    """004, 5.2.1: an option of Neutron or Nova changes no pod of the switch or of libvirtd."""
+    (container,) = PROCESSES[program].containers
+    files = {file.name for file in container.files}
+    read = {file.name for container in PROCESSES[agent].containers for file in container.files}
+    options = read & set(OPTION_FILES[PROCESSES[agent].project])
+    assert options
+    assert not options & files
 
 
 @pytest.mark.parametrize(
@@ -123,7 +146,7 @@ def test_only_agents_and_monitors_are_on_the_hosts_network() -> None:
 
 def test_only_what_is_on_the_hosts_network_is_privileged() -> None:
     privileged = {process.name for process, container in CONTAINERS if container.privileged}
-    assert privileged == ON_THE_HOSTS_NETWORK - {"node-exporter", "ceph-mon"}
+    assert privileged == ON_THE_HOSTS_NETWORK - {"node-exporter", "ceph-mon", "openvswitch-db"}
 
 
 def test_no_two_pods_of_one_node_want_the_same_port_of_the_host() -> None:
@@ -232,15 +255,13 @@ def config_map(process: ProcessDefinition, given: dict[str, str]) -> dict[str, s
 
 
 def test_every_kolla_container_has_its_config_json() -> None:
-    found = config_map(PROCESSES["neutron-l2-agent"], {})
+    found = config_map(PROCESSES["neutron-server"], {})
     assert {name for name in found if name.endswith("config.json")} == {
         "config.json",
-        "openvswitch-vswitchd.config.json",
-        "openvswitch-db-server.config.json",
+        "neutron-rpc-server.config.json",
+        "neutron-periodic-worker.config.json",
     }
-    assert json.loads(found["config.json"])["command"].startswith(
-        "sh /usr/local/bin/node-values.sh neutron-openvswitch-agent --config-file"
-    )
+    assert json.loads(found["config.json"])["command"] == "uwsgi /etc/neutron/neutron-server-uwsgi.ini"
 
 
 def test_a_given_file_goes_where_its_processes_look_for_it() -> None:

@@ -176,9 +176,14 @@ class Tenant:
         self.cloud.compute.create_volume_attachment(server, volume_id=volume.id)
         return self.cloud.block_storage.wait_for_status(volume, "in-use", ["error"], wait=LIMIT)
 
-    def detach(self, server: Any, volume: Any) -> Any:
+    def detach(self, server: Any, volume: Any) -> None:
+        """Detaches a volume, and waits until another instance may have it: it is available a moment before that."""
         self.cloud.compute.delete_volume_attachment(server, volume.id)
-        return self.cloud.block_storage.wait_for_status(volume, "available", ["error"], wait=LIMIT)
+        until("the volume is free", lambda: self._is_free(volume))
+
+    def _is_free(self, volume: Any) -> bool:
+        found = self.cloud.block_storage.get_volume(volume)
+        return found.status == "available" and not found.attachments
 
     def remove(self) -> None:
         """Deletes everything with the trial's name, also what an interrupted run has left."""
