@@ -27,8 +27,11 @@ _MUTABLE = {
     ),
 }
 """Fields of `spec` that can be changed in place, by kind. In other kinds, all fields except the selector can."""
-_SWITCH = "openvswitch-vswitchd"
-"""Image of the program that forwards the packets of virtual machines on a node."""
+_CARRIERS = {
+    "openvswitch-vswitchd": "On each node, the packets of virtual machines stop while the switch restarts.",
+    "nova-libvirt": "On nodes without systemd-machined, virtual machines end with libvirtd's pod.",
+}
+"""What a restart does to virtual machines, by the image of the program that carries them or their packets."""
 _ROLLOUT = ("strategy", "updateStrategy", "minReadySeconds", "progressDeadlineSeconds")
 
 Pairs = dict[str, tuple[Workload, Workload]]
@@ -170,12 +173,12 @@ def _moved(new: Workload, was: tuple[str, ...], will: tuple[str, ...], quorum: C
 
 def _rolled_alike(pairs: Sequence[tuple[Workload, Workload]], before: Side) -> Iterator[Change]:
     """Yields the roll of workloads that are no quorums: one change for all that differ in the same parts."""
-    found: dict[tuple[bool, tuple[str, ...]], list[tuple[Workload, list[str]]]] = defaultdict(list)
+    found: dict[tuple[str, tuple[str, ...]], list[tuple[Workload, list[str]]]] = defaultdict(list)
     for old, new in pairs:
         if new.is_long_running and _template(old) != _template(new) and before.quorum_of(old) is None:
             why = parts(_template(old), _template(new))
-            found[_stops_packets(old), tuple(alike(why))].append((new, why))
-    for (stops, kind), those in found.items():
+            found[_harm(old), tuple(alike(why))].append((new, why))
+    for (harm, kind), those in found.items():
         names = join_names([title_of(each) for each, _ in those], MOST)
         first_why = those[0][1]
         says = f"rolls {len(those)} workloads: {join_names(kind, most=6)}: {names}"
@@ -185,14 +188,16 @@ def _rolled_alike(pairs: Sequence[tuple[Workload, Workload]], before: Side) -> I
             f"rolls {names}: {join_names(first_why, most=6)}" if len(those) == 1 else says,
             tuple(sorted(each.resource.urn for each, _ in those)),
             steps=("Kubernetes replaces their pods according to their update strategies.",),
-            risk="On each node, the packets of virtual machines stop while the switch restarts." if stops else "",
-            level=Risk.RISKY if stops else Risk.PLAIN,
+            risk=harm,
+            level=Risk.RISKY if harm else Risk.PLAIN,
         )
 
 
-def _stops_packets(workload: Workload) -> bool:
+def _harm(workload: Workload) -> str:
+    """Returns what a restart of the workload's pods does to virtual machines; "" for nothing."""
     images = (container.at("image").text() for container in workload.pod.at("containers").items())
-    return any(image_reference.parse(image).name == _SWITCH for image in images)
+    names = {image_reference.parse(image).name for image in images}
+    return " ".join(harm for name, harm in _CARRIERS.items() if name in names)
 
 
 def _members_rolled(old: Workload, new: Workload, quorum: ComparedQuorum) -> Change:

@@ -66,6 +66,7 @@ TAGGED = [
 SWITCHED = [
     *CLOUD,
     daemons("switch", image="mirror/openvswitch-vswitchd:1"),
+    daemons("libvirt", image="mirror/nova-libvirt:1"),
     daemons("l2", image="mirror/neutron-openvswitch-agent:1"),
 ]
 
@@ -76,6 +77,13 @@ CASES = [
         edited(SWITCHED, "switch", "DaemonSet", **{f"{POD}__hostNetwork": True}),
         [(ChangeKind.SERVICE_ROLLED, "switch", Phase.ROLL, RISKY)],
         says="the packets of virtual machines stop while the switch restarts",
+    ),
+    Case(
+        "guests may end with libvirtd",
+        SWITCHED,
+        edited(SWITCHED, "libvirt", "DaemonSet", **{f"{POD}__hostNetwork": True}),
+        [(ChangeKind.SERVICE_ROLLED, "libvirt", Phase.ROLL, RISKY)],
+        says="virtual machines end with libvirtd's pod",
     ),
     Case(
         "the agent of a switch stops no packets",
