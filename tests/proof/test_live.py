@@ -29,6 +29,8 @@ from commands.live import action_command, snapshot
 from components import kubelet
 from console.errors import UserError
 from contract import COMPUTE_NODE, DEDICATED, SERVER
+from operations import living_quorum
+from operations.living.quorum import LivingMember, LivingQuorum
 from proof import control_plane as planes
 from proof.control_plane import ControlPlane, control_plane
 from proof.simulated_nodes import SimulatedMachine, register_all
@@ -234,8 +236,21 @@ def test_all_objects_are_there_and_a_second_up_changes_nothing(live: Live, capfd
     assert {name(each): text(each, "metadata", "generation") for each in _workloads(live)} == before
 
 
-def test_an_action_runs_beside_a_whole_quorum_only(live: Live, capfd: pytest.CaptureFixture[str]) -> None:
-    """With kwok, the backup's pod ends at once: scheduled on the node of the member's volume, with a claim bound."""
+def test_an_action_runs_beside_a_whole_quorum_only(
+    live: Live, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With kwok, the backup's pod ends at once: scheduled on the node of the member's volume, with a claim bound.
+
+    Members on simulated nodes answer nothing, so that the action is refused; then the reading is replaced.
+    """
+    with pytest.raises(UserError, match="0 take part"):
+        action_command.run(live.root, STACK, "mysqld-backup")
+    whole = LivingQuorum("mysqld", "galera", (LivingMember("mysqld-0", counts=True, says="Synced"),), serves=True)
+
+    def read_quorum(*_: object) -> LivingQuorum:
+        return whole
+
+    monkeypatch.setattr(living_quorum, "read_quorum", read_quorum)
     assert action_command.run(live.root, STACK, "mysqld-backup") == 0
     assert "is complete" in capfd.readouterr().out
     (job,) = [each for each in live.items("/apis/batch/v1/namespaces/openstack/jobs") if "by-hand" in name(each)]

@@ -43,7 +43,7 @@ CASES = {
         "quorate:services.own-galera.definition: 'galera' is not known; write one of: rabbitmq, mysqld",
     ),
     "options of one": broker(
-        f"{OWN}.options.neutron.conf: has no list of options; write the whole file under services.<name>.config",
+        f"{OWN}.options.neutron.conf: is not a file of rabbitmq; write one of: rabbitmq.conf",
         options={"neutron.conf": {"DEFAULT": {"debug": True}}},
     ),
     "one that no project uses": Bad(

@@ -89,8 +89,8 @@ CASES = {
     "a file of another project": project("neutron", ".options.nova.conf: is not a file of neutron"),
     "a project that there is not": project("nvoa", ": is not a project with options (did you mean 'nova'?)"),
     "options of a service without a list": Bad(
-        stack(services={"mysqld": {"options": {"my.cnf": {"mysqld": {"port": 1}}}}}),
-        "quorate:services.mysqld.options.my.cnf: has no list of options; write the whole file",
+        stack(services={"memcached": {"options": {"memcached.conf": {"": {"port": 1}}}}}),
+        "quorate:services.memcached.options.memcached.conf: has no list of options; write the whole file",
     ),
     "values for a node that there is not": on_nodes("cmp[1-9]", ": 'cmp4' is not a node of this stack"),
     "values for names that are no pattern": on_nodes("cmp[1-", ": 'cmp[1-' has a bracket without"),
