@@ -64,9 +64,8 @@ def nova_reserves_host(facts: Facts, workload: Workload) -> Iterator[RuleProblem
         size = _size(node)
         if node.room is None or size is None:
             continue
-        options = sections(f"{common}\n{files.get(f'{node.name}.conf', '')}")
         needed = _needed(size, size - node.room + requests.get(node.name, PodResources()))
-        kept = _kept(options, size)
+        kept = _kept(_options(common, files.get(f"{node.name}.conf", "")), size)
         if kept.memory < needed.memory:
             found = f"reserves {kept.memory / MIB:.0f} MiB of memory", f"{needed.memory / MIB:.0f} MiB or more"
             short.setdefault(found, []).append(node.name)
@@ -75,6 +74,12 @@ def nova_reserves_host(facts: Facts, workload: Workload) -> Iterator[RuleProblem
             short.setdefault(found, []).append(node.name)
     for (actual, expected), names in short.items():
         yield RuleProblem(f"{actual} on {join_names(names)}", expected)
+
+
+@lru_cache(maxsize=256)  # most nodes have no file of their own
+def _options(common: str, own: str) -> ConfigParser:
+    """Returns the options of a node: those of nova.conf, and those of the node's file, which override them."""
+    return sections(f"{common}\n{own}")
 
 
 def _size(node: NodeFacts) -> PodResources | None:
