@@ -15,7 +15,7 @@ from commands.stack import ValidStack
 from console.errors import UserError
 from operations.living import status_text
 from operations.living.cloud import LivingCloud, read_cloud
-from operations.living.leaving import leaves
+from operations.living.leaving import leaves, servers_of
 from text.quoting import printable
 from text.suggestion import did_you_mean
 
@@ -50,13 +50,10 @@ def show(root: Path, name: str, *, as_json: bool = False, watch: bool = False, a
 
 
 def _answer(root: Path, found: ValidStack, ask: str, *, as_json: bool) -> int:
-    machines = {node.name: node.server for node in found.plan.machines}
-    servers = {*machines.values(), *(host.server for host in found.plan.hosts)}
+    servers = servers_of(found.plan)
     if ask not in servers:
-        if ask in machines:
-            raise UserError(
-                f"{ask} is a virtual machine of {machines[ask]}: ask for the server, --ask {machines[ask]}."
-            )
+        if host := next((server for server, machines in servers.items() if ask in machines), ""):
+            raise UserError(f"{ask} is a virtual machine of {host}: ask for the server, --ask {host}.")
         raise UserError(f"{found.name} has no server {ask}{did_you_mean(ask, sorted(servers))}.")
     cloud = _read(root, found)
     asked = next(each for each in leaves(cloud) if each.server == ask)

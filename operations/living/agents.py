@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from operations.living.answers import Answer, Unanswered
+from operations.living.galera import CLIENT
 
 _SERVICES = (
     "SELECT 'agent', s.binary, s.host, TIMESTAMPDIFF(SECOND, COALESCE(s.{seen}, s.created_at), UTC_TIMESTAMP()),"
@@ -75,8 +76,7 @@ class LivingAgents:
 
 def questions(projects: Sequence[str]) -> dict[str, str]:
     """Returns the questions for the databases of these projects, to a member of their Galera."""
-    client = "mariadb --no-defaults --protocol=socket --socket=/tmp/mysqld.sock --connect-timeout=5 -rNBe"
-    return {project: f'{client} "{"; ".join(QUERIES[project])}" && echo end' for project in projects}
+    return {project: f'{CLIENT} "{"; ".join(QUERIES[project])}" && echo end' for project in projects}
 
 
 def read(answers: Mapping[str, Answer]) -> LivingAgents:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
-from cluster.objects import Object
+from cluster.objects import Object, listed
+
+T = TypeVar("T")
 
 _MARK = "@@ "
 _FAILED = "@! "
@@ -60,6 +62,20 @@ class Answer:
         if not isinstance(found, dict):
             raise Unanswered(f"what it says about its {question} is not a JSON object")
         return cast("Object", found)
+
+    def objects(self, question: str) -> list[Object]:
+        """Returns the JSON objects in the list of an answer. Raises Unanswered if there is none, or it is not JSON."""
+        return listed({"all": self.json(question)}, "all")
+
+
+def first(answers: Iterable[Answer], read: Callable[[Answer], T]) -> T | None:
+    """Returns what `read` makes of the first answer for which it does not raise Unanswered; None if there is none."""
+    for answer in answers:
+        try:
+            return read(answer)
+        except Unanswered:
+            continue
+    return None
 
 
 def script(questions: Mapping[str, str]) -> str:

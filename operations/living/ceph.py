@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from cluster.objects import Object, at, listed, mapping, number, text
-from operations.living.answers import DISK, Answer, Unanswered, disk_use
-from operations.living.quorum import LivingMember, LivingQuorum, silent
+from operations.living.answers import DISK, Answer, Unanswered, disk_use, first
+from operations.living.quorum import LivingMember, LivingQuorum, heard
 
 MONITOR, STATUS, POOLS, TREE = "monitor", "status", "pools", "tree"
 _CEPH = "timeout 8 ceph --connect-timeout 5"
@@ -46,24 +46,13 @@ class Storage:
 
 def read(name: str, declared: Sequence[str], answers: Mapping[str, Answer]) -> LivingQuorum:
     """Returns the state of Ceph. `declared`: names of the stack's monitors; `answers`: theirs, by name."""
-    found: dict[str, Object] = {}
-    problems: dict[str, str] = {}
-    for member in declared:
-        try:
-            found[member] = _monitor(answers[member])
-        except Unanswered as error:
-            problems[member] = str(error)
-    state = _first(answers, STATUS)
+    found, silent = heard(declared, answers, _monitor)
+    state = _document(answers, STATUS)
     agreed = {str(each) for each in state.get("quorum_names") or ()}
     return LivingQuorum(
         name,
         "ceph",
-        tuple(
-            _member(member, found[member], agreed, answers[member])
-            if member in found
-            else silent(member, problems[member], answers[member])
-            for member in declared
-        ),
+        tuple(silent.get(member) or _member(member, found[member], agreed, answers[member]) for member in declared),
         serves=bool(state) if found else None,
         figures=tuple(_figures(state)),
         troubles=tuple(_troubles(state)),
@@ -73,8 +62,8 @@ def read(name: str, declared: Sequence[str], answers: Mapping[str, Answer]) -> L
 
 def storage(answers: Mapping[str, Answer]) -> Storage | None:
     """Returns what decides whether OSDs may stop; None if no monitor tells it."""
-    state, tree = _first(answers, STATUS), _first(answers, TREE)
-    pools = _pools(answers)
+    state, tree = _document(answers, STATUS), _document(answers, TREE)
+    pools = first(answers.values(), _pools)
     if not state or "nodes" not in tree or pools is None:
         return None
     nodes = listed(tree, "nodes")
@@ -94,24 +83,15 @@ def _monitor(answer: Answer) -> Object:
     return found
 
 
-def _first(answers: Mapping[str, Answer], question: str) -> Object:
+def _document(answers: Mapping[str, Answer], question: str) -> Object:
     """Returns the first answer to a question that only a quorum answers; {} if there is none."""
-    for answer in answers.values():
-        try:
-            return answer.document(question)
-        except Unanswered:
-            continue
-    return {}
+    return first(answers.values(), lambda answer: answer.document(question)) or {}
 
 
-def _pools(answers: Mapping[str, Answer]) -> tuple[Pool, ...] | None:
-    for answer in answers.values():
-        try:
-            found = listed({"all": answer.json(POOLS)}, "all")
-        except Unanswered:
-            continue
-        return tuple(Pool(text(each, "pool_name"), number(each, "size"), number(each, "min_size")) for each in found)
-    return None
+def _pools(answer: Answer) -> tuple[Pool, ...]:
+    return tuple(
+        Pool(text(each, "pool_name"), number(each, "size"), number(each, "min_size")) for each in answer.objects(POOLS)
+    )
 
 
 def _member(name: str, found: Object, agreed: set[str], answer: Answer) -> LivingMember:

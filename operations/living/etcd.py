@@ -8,9 +8,9 @@ from dataclasses import replace
 
 from cluster.objects import listed, number, text
 from operations.living import certificates
-from operations.living.answers import CERTIFICATES, DISK, Answer, Unanswered, disk_use
+from operations.living.answers import CERTIFICATES, DISK, Answer, disk_use, first
 from operations.living.etcd_status import STATUS, EtcdStatus, status_of
-from operations.living.quorum import LivingMember, LivingQuorum, silent
+from operations.living.quorum import LivingMember, LivingQuorum, heard
 
 PKI = "/etc/etcd/pki"
 MEMBERS = "members"
@@ -41,18 +41,16 @@ def questions_as_root(address: str) -> dict[str, str]:
 
 def read(name: str, declared: Sequence[str], answers: Mapping[str, Answer]) -> LivingQuorum:
     """Returns the state of etcd. `declared`: names of the stack's members; `answers`: theirs, by name."""
-    statuses: dict[str, EtcdStatus] = {}
-    members: list[LivingMember] = []
-    for each in declared:
-        try:
-            statuses[each] = status_of(answers[each])
-        except Unanswered as error:
-            members.append(silent(each, str(error), answers[each]))
+    statuses, silent = heard(declared, answers, status_of)
     leader = _leader(statuses)
     newest = max((status.index for status in statuses.values()), default=0)
-    members += [_member(each, status, leader, newest, answers[each]) for each, status in statuses.items()]
-    present = _present(answers)
-    members += [_foreign(each, learner) for each, learner in present.items() if each not in declared]
+    # Whether each member of etcd's own list is a learner.
+    present = first(answers.values(), _present) or {}
+    members = (
+        *silent.values(),
+        *(_member(each, status, leader, newest, answers[each]) for each, status in statuses.items()),
+        *(_foreign(each, learner) for each, learner in present.items() if each not in declared),
+    )
     found = LivingQuorum(
         name,
         "etcd",
@@ -67,15 +65,10 @@ def read(name: str, declared: Sequence[str], answers: Mapping[str, Answer]) -> L
     return replace(found, serves=is_read and found.counting >= found.needed) if statuses else found
 
 
-def _present(answers: Mapping[str, Answer]) -> dict[str, bool]:
-    """Returns the members of etcd's own list, with whether each is a learner; {} if no member has a majority."""
-    for answer in answers.values():
-        try:
-            found = listed(answer.document(MEMBERS), "members")
-        except Unanswered:
-            continue
-        return {text(each, "name") or f"{number(each, 'ID'):x}": bool(each.get("isLearner")) for each in found}
-    return {}
+def _present(answer: Answer) -> dict[str, bool]:
+    """Returns the members of etcd's own list, with whether each is a learner. A member without a majority has none."""
+    found = listed(answer.document(MEMBERS), "members")
+    return {text(each, "name") or f"{number(each, 'ID'):x}": bool(each.get("isLearner")) for each in found}
 
 
 def _leader(statuses: Mapping[str, EtcdStatus]) -> int:

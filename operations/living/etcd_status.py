@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from cluster.objects import listed, mapping, number, text, words
+from cluster.objects import mapping, number, text, words
 from operations.living.answers import Answer, Unanswered
 
 STATUS = "status"
@@ -42,7 +42,7 @@ def status_of(answer: Answer) -> EtcdStatus:
 
 
 def _by_command(answer: Answer) -> EtcdStatus:
-    entries = listed({"all": answer.json(STATUS)}, "all")
+    entries = answer.objects(STATUS)
     said = mapping(entries[0], "Status") if entries else {}
     if not number(said, "header", "member_id"):
         raise Unanswered("what it says about its status is not that of a member of etcd")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from operations.living.answers import DISK, Answer, Unanswered, disk_use
-from operations.living.quorum import LivingMember, LivingQuorum, silent
+from operations.living.quorum import LivingMember, LivingQuorum, heard
 
 STATUS = "replication"
 SERVES = {"2": "Donor/Desynced", "4": "Synced"}
@@ -16,9 +16,10 @@ SLOWED = 0.1
 """Part of the time that replication was paused by flow control from which it is named. Project figure."""
 _SPLIT = "its members form several clusters, each with a primary component: writes go different ways"
 _SQL = "SHOW GLOBAL STATUS LIKE 'wsrep\\_%'; SELECT 'version', VERSION()"
+CLIENT = "mariadb --no-defaults --protocol=socket --socket=/tmp/mysqld.sock --connect-timeout=5 -rNBe"
+"""MariaDB's client in a member's pod, before a statement. The operating system's user needs no password."""
 QUESTIONS = {
-    # The account of the operating system's user needs no password.
-    STATUS: f'mariadb --no-defaults --protocol=socket --socket=/tmp/mysqld.sock --connect-timeout=5 -rNBe "{_SQL}"',
+    STATUS: f'{CLIENT} "{_SQL}"',
     DISK: "df -Pk /var/lib/mysql",
 }
 
@@ -51,25 +52,14 @@ class _Replication:
 
 def read(name: str, declared: Sequence[str], answers: Mapping[str, Answer]) -> LivingQuorum:
     """Returns the state of a Galera cluster. `declared`: names of the stack's members; `answers`: theirs, by name."""
-    found: dict[str, _Replication] = {}
-    problems: dict[str, str] = {}
-    for member in declared:
-        try:
-            found[member] = _replication(answers[member])
-        except Unanswered as error:
-            problems[member] = str(error)
+    found, silent = heard(declared, answers, _replication)
     primary = [each for each in found.values() if each.is_primary]
     views = Counter(each.view for each in primary)
     view = max(views, key=lambda each: views[each], default=None)
     return LivingQuorum(
         name,
         "galera",
-        tuple(
-            _member(member, found[member], view, answers[member])
-            if member in found
-            else silent(member, problems[member], answers[member])
-            for member in declared
-        ),
+        tuple(silent.get(member) or _member(member, found[member], view, answers[member]) for member in declared),
         serves=any(each.has_data for each in primary) if found else None,
         figures=tuple(_figures(primary)),
         troubles=(_SPLIT,) if len({each.view[0] for each in primary}) > 1 else (),

@@ -7,9 +7,10 @@ counts pods that are ready.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from blueprint.plan.plan import Plan
 from cluster.objects import Object, holds, name, number, text, texts
 from contract import NAME
 from operations.living.cloud import OSD, LivingCloud, is_ready, workload_of
@@ -44,10 +45,10 @@ def leaves(cloud: LivingCloud) -> tuple[Leave, ...]:
     return tuple(question.leave(server) for server in sorted(question.machines))
 
 
-def servers_of(cloud: LivingCloud) -> dict[str, tuple[str, ...]]:
+def servers_of(plan: Plan) -> dict[str, tuple[str, ...]]:
     """Returns the names of the machines on each physical server; () for a virt host without any."""
-    found: dict[str, list[str]] = {host.server: [] for host in cloud.plan.hosts}
-    for node in cloud.plan.machines:
+    found: dict[str, list[str]] = {host.server: [] for host in plan.hosts}
+    for node in plan.machines:
         found.setdefault(node.server, []).append(node.name)
     return {server: tuple(nodes) for server, nodes in found.items()}
 
@@ -68,7 +69,7 @@ class _Question:
 
     def __init__(self, cloud: LivingCloud) -> None:
         self.cloud = cloud
-        self.machines = servers_of(cloud)
+        self.machines = servers_of(cloud.plan)
         self._servers = {node: server for server, nodes in self.machines.items() for node in nodes}
         self._members: dict[str, list[tuple[LivingQuorum, LivingMember]]] = defaultdict(list)
         self._homeless: dict[str, list[LivingMember]] = defaultdict(list)
@@ -82,12 +83,11 @@ class _Question:
         self._pods: dict[str, list[Object]] = defaultdict(list)
         for pod in cloud.pods:
             self._pods[self._servers.get(text(pod, "spec", "nodeName"), "")].append(pod)
-        self._budgets = [(name(each), texts(each, "spec", "selector", "matchLabels"), each) for each in cloud.budgets]
-        self._by_workload: dict[str, list[tuple[str, Mapping[str, str], Object]]] = defaultdict(list)
+        self._budgets: dict[str, list[Object]] = defaultdict(list)
+        for budget in cloud.budgets:
+            self._budgets[texts(budget, "spec", "selector", "matchLabels").get(NAME, "")].append(budget)
         ready = {name(node) for node in cloud.nodes if holds(node, "Ready")}
         self._masters = {master.name for master in cloud.plan.masters if master.name in ready}
-        for entry in self._budgets:
-            self._by_workload[entry[1].get(NAME, "")].append(entry)
 
     def leave(self, server: str) -> Leave:
         here = self._members[server]
@@ -153,9 +153,9 @@ class _Question:
         for workload, pods in here.items():
             if workload in quorums:
                 continue
-            for named, _, budget in self._by_workload.get(workload, ()):
+            for budget in self._budgets.get(workload, ()):
                 if not number(budget, "status", "disruptionsAllowed"):
-                    yield f"budget {named} admits no eviction now, and {pods} of its pods run here"
+                    yield f"budget {name(budget)} admits no eviction now, and {pods} of its pods run here"
 
     def _elections(self, here: Sequence[tuple[LivingQuorum, LivingMember]]) -> Iterator[str]:
         for quorum, member in here:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from cluster.objects import Object, listed, number, text
-from operations.living.answers import DISK, Answer, Unanswered, disk_use
-from operations.living.quorum import LivingMember, LivingQuorum, silent
+from cluster.objects import Object, number, text
+from operations.living.answers import DISK, Answer, Unanswered, disk_use, first
+from operations.living.quorum import LivingMember, LivingQuorum, heard
 
 HEALTH, NODES = "health", "nodes"
 _GET = "curl --silent --show-error --max-time 8 'http://localhost:9200/{}'"
@@ -19,19 +19,13 @@ QUESTIONS = {
 
 def read(name: str, declared: Sequence[str], answers: Mapping[str, Answer]) -> LivingQuorum:
     """Returns the state of OpenSearch. `declared`: names of the stack's members; `answers`: theirs, by name."""
-    healths: dict[str, Object] = {}
-    problems: dict[str, str] = {}
-    for member in declared:
-        try:
-            healths[member] = _health(answers[member])
-        except Unanswered as error:
-            problems[member] = str(error)
+    healths, silent = heard(declared, answers, _health)
     managed = {member: each for member, each in healths.items() if each.get("discovered_cluster_manager")}
-    nodes = _nodes([answers[member] for member in managed])
+    listed_nodes = first((answers[member] for member in managed), lambda answer: answer.objects(NODES)) or []
+    # The nodes that the elected manager knows.
+    nodes = {text(each, "name"): each for each in listed_nodes}
     members = [
-        _member(member, nodes.get(member), answers[member], in_cluster=member in managed)
-        if member in healths
-        else silent(member, problems[member], answers[member])
+        silent.get(member) or _member(member, nodes.get(member), answers[member], in_cluster=member in managed)
         for member in declared
     ]
     state = managed[min(managed)] if managed else Object()
@@ -52,16 +46,6 @@ def _health(answer: Answer) -> Object:
     if "status" not in found or ("cluster_name" not in found and "error" not in found):
         raise Unanswered("what it says about its health is not OpenSearch's")
     return found
-
-
-def _nodes(answers: Sequence[Answer]) -> dict[str, Object]:
-    """Returns the nodes that the elected manager knows, by name; {} if no member lists them."""
-    for answer in answers:
-        try:
-            return {text(each, "name"): each for each in listed({"all": answer.json(NODES)}, "all")}
-        except Unanswered:
-            continue
-    return {}
 
 
 def _member(name: str, node: Object | None, answer: Answer, *, in_cluster: bool) -> LivingMember:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
 from blueprint.plan.quorum_limits import majority
-from operations.living.answers import Answer, disk_use
+from operations.living.answers import Answer, Unanswered, disk_use
 
+T = TypeVar("T")
 Standing = Literal["whole", "reduced", "lost", "unknown"]
 """`whole`: every member takes part, and nothing is wrong with any. `reduced`: it serves, without a member or with one
 that is in trouble. `lost`: it has no majority. `unknown`: nobody could say."""
@@ -84,6 +86,21 @@ def different_versions(quorum: LivingQuorum) -> tuple[str, ...]:
     return tuple(found) if len(found) > 1 else ()
 
 
-def silent(name: str, reason: str, answer: Answer) -> LivingMember:
-    """Returns a member that did not answer, or whose answer cannot be read."""
-    return LivingMember(name, counts=False, says=reason, is_down=answer.is_down, troubles=disk_use(answer))
+def heard(
+    declared: Sequence[str], answers: Mapping[str, Answer], read: Callable[[Answer], T]
+) -> tuple[dict[str, T], dict[str, LivingMember]]:
+    """Returns what `read` makes of the members' answers, and the members whose answers it cannot read, by name.
+
+    `read` raises Unanswered for an answer that it cannot read.
+    """
+    found: dict[str, T] = {}
+    silent: dict[str, LivingMember] = {}
+    for name in declared:
+        answer = answers[name]
+        try:
+            found[name] = read(answer)
+        except Unanswered as error:
+            silent[name] = LivingMember(
+                name, counts=False, says=str(error), is_down=answer.is_down, troubles=disk_use(answer)
+            )
+    return found, silent

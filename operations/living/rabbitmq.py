@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from blueprint.plan.quorum_limits import majority
 from cluster.objects import Object, listed, mapping, number, text, words
-from operations.living.answers import DISK, Answer, Unanswered, disk_use
-from operations.living.quorum import LivingMember, LivingQuorum, silent
+from operations.living.answers import DISK, Answer, Unanswered, disk_use, first
+from operations.living.quorum import LivingMember, LivingQuorum, heard
 
 CLUSTER, QUEUES = "cluster", "queues"
 UNBALANCED = 10
@@ -37,28 +37,19 @@ QUESTIONS = {
 
 def read(name: str, declared: Sequence[str], answers: Mapping[str, Answer]) -> LivingQuorum:
     """Returns the state of a RabbitMQ cluster. `declared`: names of the stack's members; `answers`: theirs, by name."""
-    found: dict[str, Object] = {}
-    problems: dict[str, str] = {}
-    for member in declared:
-        try:
-            found[member] = _status(answers[member])
-        except Unanswered as error:
-            problems[member] = str(error)
+    found, silent = heard(declared, answers, _status)
     seen = Counter(_running(each) for member, each in found.items() if member in _running(each))
     together = max(seen, key=lambda each: (len(each), seen[each]), default=frozenset[str]())
+    queues = first((answers[member] for member in sorted(together & answers.keys())), _queues) or {}
+    uncounted = ("its quorum queues could not be counted",) if together and not queues else ()
     return LivingQuorum(
         name,
         "rabbitmq",
-        tuple(
-            _member(member, found[member], together, answers[member])
-            if member in found
-            else silent(member, problems[member], answers[member])
-            for member in declared
-        ),
+        tuple(silent.get(member) or _member(member, found[member], together, answers[member]) for member in declared),
         serves=len(together) >= majority(len(declared)) if found else None,
-        figures=tuple(_figures(answers, together)),
-        troubles=tuple(dict.fromkeys((*_partitions(found), *_alarms(found), *_without_majority(answers, together)))),
-        notes=tuple(_notes(answers, together)),
+        figures=(f"{number(queues, 'all')} quorum queues",) if queues else (),
+        troubles=tuple(dict.fromkeys((*_partitions(found), *_alarms(found), *_without_majority(queues), *uncounted))),
+        notes=tuple(_notes(queues)),
     )
 
 
@@ -94,21 +85,12 @@ def _member(name: str, status: Object, together: frozenset[str], answer: Answer)
     return LivingMember(name, name in own and own == together, says, troubles=disk_use(answer), version=version)
 
 
-def _queues(answers: Mapping[str, Answer], together: frozenset[str]) -> Object:
-    """Returns what the first member that can count says about quorum queues; {} if none can."""
-    for member in sorted(together & answers.keys()):
-        try:
-            found = mapping(answers[member].document(QUEUES), "value")
-        except Unanswered:
-            continue
-        if "all" in found:
-            return found
-    return {}
-
-
-def _figures(answers: Mapping[str, Answer], together: frozenset[str]) -> Iterator[str]:
-    if queues := _queues(answers, together):
-        yield f"{number(queues, 'all')} quorum queues"
+def _queues(answer: Answer) -> Object:
+    """Returns what a member says about quorum queues. Raises Unanswered if it cannot count them."""
+    found = mapping(answer.document(QUEUES), "value")
+    if "all" not in found:
+        raise Unanswered("what it says is not a count of quorum queues")
+    return found
 
 
 def _partitions(found: Mapping[str, Object]) -> Iterator[str]:
@@ -125,16 +107,12 @@ def _alarms(found: Mapping[str, Object]) -> Iterator[str]:
             yield f"{_member_name(text(alarm, 'node'))} has an alarm ({kind}): publishers are blocked on all members"
 
 
-def _without_majority(answers: Mapping[str, Answer], together: frozenset[str]) -> Iterator[str]:
-    queues = _queues(answers, together)
+def _without_majority(queues: Object) -> Iterator[str]:
     if lost := number(queues, "lost"):
         yield f"{lost} quorum queues have no majority, such as {', '.join(words(queues, 'named'))}"
-    if together and not queues:
-        yield "its quorum queues could not be counted"
 
 
-def _notes(answers: Mapping[str, Answer], together: frozenset[str]) -> Iterator[str]:
-    queues = _queues(answers, together)
+def _notes(queues: Object) -> Iterator[str]:
     if reduced := number(queues, "reduced"):
         yield f"{reduced} quorum queues have a replica that does not run"
     led = {_member_name(node): int(count) for node, count in mapping(queues, "led").items()}
