@@ -22,8 +22,8 @@ from blueprint.plan.nodes import Node
 from blueprint.plan.plan import Plan
 from components import virt_host
 from components.component import plain
-from components.virt_host.disk_source import attributes
 from contract import QUORUM_STATE_OUTPUT, STORAGE_POOL, VERSIONS_OUTPUT
+from formats.disk_source import attributes
 from openstack import data, project_definitions
 from openstack.config.wiring import ENVIRONMENT
 from openstack.planned_versions import planned_versions

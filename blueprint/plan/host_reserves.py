@@ -6,16 +6,16 @@ and no CPU, ignore everything that runs beside tenants' machines.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil
 
 from blueprint.openstack import options
-from blueprint.patterns import expand
 from blueprint.plan.assignment import SYSTEM_CPU, SYSTEM_MEMORY
 from blueprint.plan.nodes import Node
 from blueprint.plan.plan import Plan
-from blueprint.stackfile.settings import Options, Settings
+from blueprint.stackfile.service_options import service_options
+from blueprint.stackfile.settings import Options
 
 _PROJECT, _COMPUTE = "nova", "nova-compute"
 _CPU_SETS = {"cpu_shared_set", "cpu_dedicated_set"}
@@ -44,21 +44,12 @@ def host_reserves(plan: Plan) -> Mapping[str, HostReserve]:
 
 def _reserve(plan: Plan, node: Node) -> HostReserve:
     # Nova does not start with reserved_host_cpus beside a set of CPUs: the set is the reserve then.
-    names_cpus = any(map(_names_cpus, _options(plan.settings, node.name)))
+    names_cpus = any(map(_names_cpus, service_options(plan.settings, _PROJECT, _COMPUTE, node.name)))
     pods = [plan.sizes[process.name] for process in plan.processes if node.pool in process.pools]
     memory = node.reserved.memory * 1024 + SYSTEM_MEMORY + sum(pod.memory_mi for pod in pods)
     cpu = node.reserved.cpu + ceil((SYSTEM_CPU + sum(pod.cpu_m for pod in pods)) / 1000)
     machine = node.machine
     return HostReserve(min(memory, (machine.memory - 1) * 1024), 0 if names_cpus else min(cpu, machine.cpu - 1))
-
-
-def _options(settings: Settings, node: str) -> Iterator[Options]:
-    """Yields the options of the stack file that nova-compute has on a node."""
-    holders = (settings.projects.overrides.get(_PROJECT), settings.services.get(_COMPUTE))
-    yield from (holder.options for holder in holders if holder)
-    for pattern, values in settings.nodes.items():
-        if _COMPUTE in values.services and node in expand(pattern):
-            yield values.services[_COMPUTE].options
 
 
 def _names_cpus(given: Options) -> bool:

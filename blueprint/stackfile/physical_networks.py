@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from blueprint.openstack.options import canonical
-from blueprint.patterns import expand
 from blueprint.problems import Problem
+from blueprint.stackfile.service_options import node_names, service_options
 from blueprint.stackfile.settings import Settings
 from text.suggestion import did_you_mean
 
@@ -29,7 +29,7 @@ def interfaces(settings: Settings, node: str | None) -> Mapping[str, str | None]
     """
     found = {name: network.interface for name, network in settings.networks.physical.items()}
     for pattern, values in sorted(settings.nodes.items()):
-        if values.interfaces and node in expand(pattern):
+        if values.interfaces and node in node_names(pattern):
             found |= values.interfaces
     return found
 
@@ -39,12 +39,9 @@ def datapath_type(settings: Settings, node: str | None) -> str:
 
     `node`: None for a node that `quorate:nodes` does not mention.
     """
-    holders = [settings.projects.overrides.get("neutron"), settings.services.get(_AGENT)]
-    own = (values for pattern, values in sorted(settings.nodes.items()) if node in expand(pattern))
-    holders += [values.services.get(_AGENT) for values in own]
     found = _OF_KERNEL
-    for holder in holders:
-        options = holder.options.get(_AGENTS_FILE, {}).get("ovs", {}) if holder else {}
+    for files in service_options(settings, "neutron", _AGENT, node):
+        options = files.get(_AGENTS_FILE, {}).get("ovs", {})
         found = next((str(value) for name, value in options.items() if canonical(name) == "datapath_type"), found)
     return found
 

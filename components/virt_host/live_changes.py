@@ -6,7 +6,7 @@ import copy
 from collections.abc import Sequence
 from xml.etree import ElementTree
 
-from components.virt_host import disk_source
+from formats import disk_source
 
 _TEXTS = ("title", "description", "metadata")
 """Elements that no guest sees: the stored definition is enough."""

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cache
 
 from blueprint.openstack import options
-from blueprint.patterns import expand
+from blueprint.stackfile.service_options import node_names
 from blueprint.stackfile.settings import Options, Settings
 from openstack.config import tenants_room
 from openstack.config.layers import ConfigFile, Layer, Origin, Repeated, Section, Value, WrittenFile
@@ -38,14 +37,9 @@ def node_layers(file: str, around: Wiring, settings: Settings, service: str, nod
     yield from tenants_room.node_layers(file, around, settings, service, node)
     for pattern, values in sorted(settings.nodes.items()):
         override = values.services.get(service)
-        if override and file in override.options and node in _names(pattern):
+        if override and file in override.options and node in node_names(pattern):
             source = f"quorate:nodes.{pattern}.services.{service}.options"
             yield _layer(Origin.NODE, source, settings.release, file, override.options)
-
-
-@cache
-def _names(pattern: str) -> frozenset[str]:
-    return frozenset(expand(pattern))
 
 
 def _layer(level: Origin, source: str, release: str, file: str, given: Options) -> Layer:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from blueprint.openstack import options
 from blueprint.plan.host_reserves import HostReserve
+from blueprint.stackfile.service_options import service_options
 from blueprint.stackfile.settings import Settings
 from openstack.config.layers import Layer, Origin
 from openstack.config.wiring import Wiring
@@ -41,6 +42,5 @@ def _layer(reserve: HostReserve, without: frozenset[str]) -> Layer:
 
 def _written(settings: Settings) -> frozenset[str]:
     """Returns the names of the options in nova.conf that the stack file sets for all computes."""
-    holders = (settings.projects.overrides.get(_PROJECT), settings.services.get(_SERVICE))
-    given = (holder.options.get(_FILE, {}).get("DEFAULT", {}) for holder in holders if holder)
+    given = (each.get(_FILE, {}).get("DEFAULT", {}) for each in service_options(settings, _PROJECT, _SERVICE))
     return frozenset(options.canonical(name) for names in given for name in names)

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from xml.etree import ElementTree
 
-from contract import HOSTNAME, LIBVIRT_DISKS, LIBVIRT_POOL
+from contract import HOSTNAME
+from formats.disk_source import attributes
 from policy.facts.kubernetes.node import NodeFacts
 from policy.facts.kubernetes.workload import Workload, kubernetes_kind
 from policy.facts.membership import MemberNode, QuorumState
@@ -53,15 +54,10 @@ def disks(domain: str) -> Mapping[str, str]:
     for disk in root.iterfind("./devices/disk[@device='disk']"):
         target, source = disk.find("target"), disk.find("source")
         device = "" if target is None else target.get("dev", "")
-        found[device] = "" if source is None else " ".join(f"{key}={value}" for key, value in _source(source).items())
+        found[device] = (
+            "" if source is None else " ".join(f"{key}={value}" for key, value in attributes(source).items())
+        )
     return found
-
-
-def _source(source: ElementTree.Element) -> Mapping[str, str]:
-    """Returns where a disk is. A file of Quorate's storage pool is the pool's volume, as earlier domains name it."""
-    directory, _, name = source.get("file", "").rpartition("/")
-    is_volume = directory == LIBVIRT_DISKS and len(source.attrib) == 1
-    return {"pool": LIBVIRT_POOL, "volume": name} if is_volume else source.attrib
 
 
 def _member_node(node: NodeFacts, volumes: frozenset[str] = frozenset()) -> MemberNode:

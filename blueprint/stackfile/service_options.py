@@ -1,0 +1,27 @@
+"""The options that a stack file gives to a service: of its project, its own, and those of it on single nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+
+from blueprint.patterns import expand
+from blueprint.stackfile.settings import Options, Settings
+
+
+def service_options(settings: Settings, project: str, service: str, node: str | None = None) -> Iterator[Options]:
+    """Yields the options of a service, each of which overrides those before.
+
+    `node`: None for what all nodes have. Patterns of node names apply in lexicographic order (source 004, 1.3).
+    """
+    holders = (settings.projects.overrides.get(project), settings.services.get(service))
+    yield from (holder.options for holder in holders if holder)
+    for pattern, values in sorted(settings.nodes.items()) if node else ():
+        if service in values.services and node in node_names(pattern):
+            yield values.services[service].options
+
+
+@cache
+def node_names(pattern: str) -> frozenset[str]:
+    """Returns the names that a pattern of node names stands for."""
+    return frozenset(expand(pattern))
