@@ -112,18 +112,23 @@ LOADER: Any = loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 class Document:
     """One YAML document of a text, which may contain several, separated by lines of ---."""
 
-    def __init__(self, loader: Any, node: yaml.Node | None) -> None:
-        """`node`: the document's root node, None for an empty text. `loader`: the PyYAML loader that has read it."""
+    def __init__(self, loader: Any, node: yaml.Node | None, *, plain: bool = False) -> None:
+        """`node`: the document's root node, None for an empty text. `loader`: the PyYAML loader that has read it.
+
+        `plain`: the text has neither aliases nor merge keys (<<), so that `value` need not look at the nodes first.
+        """
         self._loader = loader
         self.node = node
+        self._plain = plain
 
     @cached_property
     def value(self) -> Any:
         """The document's value. Raises YamlError for an unknown tag or a value that does not fit its tag."""
         if self.node is None:
             return None
-        self.check_size()
-        _ = self.twins  # computed first: construction adds merged keys (<<) to the nodes, where they look like twins
+        if not self._plain:
+            self.check_size()
+            _ = self.twins  # computed first: construction adds merged keys to the nodes, where they look like twins
         try:
             return self._loader.construct_document(self.node)
         except yaml.YAMLError as error:
@@ -170,10 +175,11 @@ def parse(text: str, loader: Any = LOADER) -> Iterator[Document]:
     """
     if len(re.findall("^%", text, re.MULTILINE)) > _DIRECTIVES:
         raise YamlError(f"has more than {_DIRECTIVES} lines that begin with %; leave YAML directives out")
+    plain = "*" not in text and "<<" not in text and len(text) <= MOST_TEXT
     try:
         reader = loader(str(text))  # PyYAML accepts no subclass of str, such as the policy's secret texts
         while reader.check_node():
-            yield Document(reader, reader.get_node())
+            yield Document(reader, reader.get_node(), plain=plain)
     except yaml.YAMLError as error:
         raise YamlError(_fault(error)) from None
     except ValueError:  # half of a surrogate pair, which has no UTF-8 form

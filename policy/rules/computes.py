@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from configparser import ConfigParser
 from decimal import Decimal
 from functools import lru_cache
 
@@ -65,7 +64,7 @@ def nova_reserves_host(facts: Facts, workload: Workload) -> Iterator[RuleProblem
         if node.room is None or size is None:
             continue
         needed = _needed(size, size - node.room + requests.get(node.name, PodResources()))
-        kept = _kept(_options(common, files.get(f"{node.name}.conf", "")), size)
+        kept = _kept(common, files.get(f"{node.name}.conf", ""), size)
         if kept.memory < needed.memory:
             found = f"reserves {kept.memory / MIB:.0f} MiB of memory", f"{needed.memory / MIB:.0f} MiB or more"
             short.setdefault(found, []).append(node.name)
@@ -74,12 +73,6 @@ def nova_reserves_host(facts: Facts, workload: Workload) -> Iterator[RuleProblem
             short.setdefault(found, []).append(node.name)
     for (actual, expected), names in short.items():
         yield RuleProblem(f"{actual} on {join_names(names)}", expected)
-
-
-@lru_cache(maxsize=256)  # most nodes have no file of their own
-def _options(common: str, own: str) -> ConfigParser:
-    """Returns the options of a node: those of nova.conf, and those of the node's file, which override them."""
-    return sections(f"{common}\n{own}")
 
 
 def _size(node: NodeFacts) -> PodResources | None:
@@ -106,8 +99,10 @@ def _needed(size: PodResources, used: PodResources) -> PodResources:
     return PodResources(min(used.cpu, size.cpu - _SMALLEST), min(used.memory, size.memory - _SMALLEST * GIB))
 
 
-def _kept(options: ConfigParser, size: PodResources) -> PodResources:
-    """Returns what Nova keeps from tenants of a node."""
+@lru_cache(maxsize=256)  # most nodes have the same size and no file of their own
+def _kept(common: str, own: str, size: PodResources) -> PodResources:
+    """Returns what Nova keeps from tenants of a node. `own`: the node's file, which overrides nova.conf (`common`)."""
+    options = sections(f"{common}\n{own}")
     memory = _number(options.get("DEFAULT", "reserved_host_memory_mb", fallback=str(_MEMORY)))
     cpu = _number(options.get("DEFAULT", "reserved_host_cpus", fallback=str(_CPU)))
     sets = (options.get("compute", name, fallback="") or "" for name in ("cpu_shared_set", "cpu_dedicated_set"))

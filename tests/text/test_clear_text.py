@@ -27,6 +27,10 @@ HARMFUL = (
     ("mysqldump -uroot -phunter2 nova", "a password of mysql"),
     ("-----BEGIN OPENSSH PRIVATE KEY-----", "a private key"),
     ("key: AKIAABCDEFGHIJKLMNOP", "an access key"),
+    ("apiKey: abcdef", "a value under apiKey"),
+    ("private.key = abcdef", "a value under private.key"),
+    ("access-key: abcdef", "a value under access-key"),
+    ("PA\u017fSWORD=abcdef", "a value under PA\u017fSWORD"),  # a long s, which the pattern takes for an s
 )
 HARMLESS = (
     "",
