@@ -1,7 +1,7 @@
 """Trials of Ceph: monitors and OSDs fail under load, and no acknowledged object may be lost.
 
-The programs run with the rendered configuration. Files replace disks; the trials prepare them as `ceph-volume lvm
-prepare` prepares a disk, with the rendered key of client.bootstrap-osd. The addresses of nodes in ceph.conf are
+The programs run with the rendered configuration. Files replace disks; the trials prepare and activate them as
+`ceph-volume` does with a disk, with the rendered key of client.bootstrap-osd. The addresses of nodes in ceph.conf are
 replaced by those of the test bed's machines.
 """
 
@@ -12,6 +12,7 @@ import re
 import subprocess
 import time
 import uuid
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -48,13 +49,23 @@ bootstrap="--name client.bootstrap-osd --keyring /var/lib/kolla/secrets/client.b
 id=$(echo "{\\"cephx_secret\\": \\"$key\\"}" | ceph $bootstrap osd new $uuid -i -)
 data=/var/lib/ceph/osd/ceph-$id
 install -d -o ceph -g ceph $data
-ceph-authtool --create-keyring $data/keyring --name osd.$id --add-key "$key"
-chown ceph:ceph $data/keyring
-ceph-osd --mkfs --setuser ceph --setgroup ceph --id $id --osd-uuid $uuid --osd-data $data \\
-    --osd-objectstore bluestore --bluestore-block-size 2147483648
+echo "$key" | ceph-osd --mkfs --setuser ceph --setgroup ceph --id $id --osd-uuid $uuid --osd-data $data \\
+    --osd-objectstore bluestore --bluestore-block-size 2147483648 --keyfile -
 """
-_NO_DISKS_OF_LVM = "#!/bin/sh\n"
-"""Script that replaces ceph-volume, because files need no activation."""
+_ACTIVATE = """\
+#!/bin/sh -e
+[ "$*" = "lvm activate --all --no-systemd" ] || exit 0
+for data in /var/lib/ceph/osd/ceph-*; do
+    find $data -mindepth 1 ! -name block -delete
+    ceph-bluestore-tool prime-osd-dir --dev $data/block --path $data
+    chown -R ceph:ceph $data
+done
+"""
+"""Script that replaces ceph-volume.
+
+Like `ceph-volume`, it makes the OSD's directory anew at each start, with the key from the label of the device: the
+directory is in memory on a real machine, and a key that is written there is never synced.
+"""
 
 
 class CephCluster:
@@ -67,6 +78,8 @@ class CephCluster:
         self.client, self.gateway = testbed.add("ceph-client"), testbed.add("radosgw")
         testbed.name_members("ceph-mon-members", DOMAIN, MONITORS)
         self.written = 0
+        self.ended = Counter[str]()
+        """How often the program of a machine has ended by itself."""
         for machine in self.monitors.values():
             machine.add_disk("/var/lib/ceph/mon")
             machine.own("/var/lib/ceph/mon", "ceph")
@@ -76,7 +89,7 @@ class CephCluster:
             machine.add_disk("/var/lib/ceph/osd")
             machine.own("/var/lib/ceph/osd", "ceph")
             self._place(machine, "ceph-osd/ceph-osd", "/osd.sh")
-            machine.write("/usr/local/sbin/ceph-volume", _NO_DISKS_OF_LVM, mode="0755")
+            machine.write("/usr/local/sbin/ceph-volume", _ACTIVATE, mode="0755")
         self._place(self.client, "glance-api/glance-api")
         self._place(self.gateway, "radosgw/radosgw", "/radosgw.sh")
 
@@ -126,10 +139,32 @@ class CephCluster:
         return self._containers[f"{name}/{name}"].ready
 
     def wait_ready(self) -> float:
-        """Waits until all monitors are in the quorum and all OSDs are active. Returns the seconds that this took."""
-        return until("monitors in quorum", lambda: all(map(self.ready, MONITORS)), START, 1) + until(
-            "OSDs active", lambda: all(map(self.active, STORAGE)), START, 1
-        )
+        """Waits until all monitors are in the quorum and all OSDs are active. Returns the seconds that this took.
+
+        A program that has ended is started again, as by kubelet. Raises Broken if one is not ready in time.
+        """
+        return self.wait_monitors() + self._wait(STORAGE, self.active)
+
+    def wait_monitors(self) -> float:
+        """Waits as `wait_ready` does, until all monitors are in the quorum."""
+        return self._wait(MONITORS, self.ready)
+
+    def _wait(self, names: Sequence[str], ready: Callable[[str], bool]) -> float:
+        def all_ready() -> bool:
+            for machine in (*self.monitors.values(), *self.storage.values()):
+                if machine.program and not machine.runs:
+                    self.ended[machine.name] += 1
+                    self.start(machine.name)
+            return all(map(ready, names))
+
+        try:
+            return until(f"{', '.join(names)} ready", all_ready, START, 1)
+        except TimeoutError as error:
+            said = [
+                f"{name} ended {times} times: {self.testbed.machines[name].tail(3)}"
+                for name, times in self.ended.items()
+            ]
+            raise Broken("; ".join([str(error), *said])) from None
 
     def quorum(self, name: str) -> list[str]:
         """Returns the monitors in the quorum, as a monitor's `ceph quorum_status` lists them; [] without a quorum."""
@@ -203,11 +238,11 @@ def begin(cluster: CephCluster) -> list[str]:
     Returns notes for the report.
     """
     cluster.start(*MONITORS)
-    quorum = until("monitors in quorum", lambda: all(map(cluster.ready, MONITORS)), START, 1)
+    quorum = cluster.wait_monitors()
     for machine in cluster.storage.values():
         machine.run(["bash", "-ec", _PREPARE % uuid.uuid4()], seconds=START)
     cluster.start(*STORAGE)
-    active = until("OSDs active", lambda: all(map(cluster.active, STORAGE)), START, 1)
+    active = cluster.wait_ready()
     cluster.run_job("glance-storage")
     return [f"three monitors were in quorum after {quorum:.0f} s, three OSDs active after {active:.0f} s"]
 
@@ -387,6 +422,8 @@ def trial(name: str, cluster: CephCluster, failure: Failure) -> Proof:
     acknowledged = [number for number, answer in said.items() if answer == "ok"]
     lost = 0 if problem else sum(not cluster.intact(number) for number in acknowledged)
     seconds = round(time.monotonic() - started, 1)
+    notes += [f"{each} ended by itself and was started again, {times} times" for each, times in cluster.ended.items()]
+    cluster.ended.clear()
     return Proof(name, len(said), len(acknowledged), lost, seconds, tuple(notes), problem)
 
 

@@ -12,6 +12,12 @@ from trials.services import ceph
 from trials.services.containers import TriedContainer
 
 
+def test_ceph_keeps_what_it_acknowledged_without_any_power(
+    ceph_root: Path, containers: Mapping[str, TriedContainer]
+) -> None:
+    judge(ceph.prove(ceph_root, containers, (ceph.power_cut,)))
+
+
 @pytest.mark.heavy
 def test_ceph_keeps_what_it_acknowledged(ceph_root: Path, containers: Mapping[str, TriedContainer]) -> None:
     judge(ceph.prove(ceph_root, containers))
