@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from blueprint.plan.nodes import Node
 from blueprint.plan.plan import Plan
-from components import joining, k8s_master, kubelet, virt_host
+from components import joining, k8s_master, kubelet, preparation, virt_host
 from components.k8s_master import node_dns, node_loss
 from components.k8s_master.pki import Pki
 from components.machine import MachineArgs, MachinePoolArgs, Parts
@@ -18,9 +18,10 @@ from contract import MASTER_POOL
 
 def parts(plan: Plan, node: Node, certificates: Pki) -> Parts:
     """Returns the files and steps of a node. The files are templates, which are the same for all nodes of a pool."""
+    prepared = preparation.parts(plan, node)
     if not node.is_kubernetes_node:
-        return k8s_master.member_parts(plan, node, certificates)
-    found = kubelet.parts(node) + node_loss.parts(plan) + node_dns.parts() + directories.parts(plan, node)
+        return prepared + k8s_master.member_parts(plan, node, certificates)
+    found = prepared + kubelet.parts(node) + node_loss.parts(plan) + node_dns.parts() + directories.parts(plan, node)
     if MASTER_POOL in node.roles:
         return found + k8s_master.master_parts(plan, node, certificates)
     files = (*certificates.discovery_file(plan.masters[0]), kubelet.join_file(node))

@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from blueprint.kernel_settings import MODULES
 from blueprint.plan.nodes import Node
 from blueprint.stackfile.settings import Settings
 from contract import MASTER_POOL
-from doctor import container_checks
+from doctor import container_checks, kernel_checks
 from doctor.login import Reading
 
 CLOCK = 1
@@ -48,7 +49,6 @@ _PROGRAMS = ("conntrack", "containerd", "kubeadm", "kubectl", "kubelet", "runc")
 _MASTER_PROGRAMS = ("curl", "etcdctl")
 _MEMBER_PROGRAMS = ("etcd", "etcdctl", "etcdutl", "kubectl")
 """Programs of a machine with a member of etcd. It reads the metrics of other members with kubectl."""
-_MODULES = ("br_netfilter", "overlay")
 
 
 @dataclass(frozen=True)
@@ -80,15 +80,15 @@ def hostname(node: Node, reading: Reading) -> Problems:
         )
 
 
-def clock(reading: Reading) -> Problems:
-    """Checks the clock against this host's, and that something keeps it right."""
+def clock(_node: Node, reading: Reading, settings: Settings) -> Problems:
+    """Checks the clock against this host's, and that something keeps it right, unless `up` will care for that."""
     seconds = reading.facts.number("clock")
     if seconds is None:
         yield "its clock cannot be read", "look at `date` there"
     elif seconds + 1 < reading.earliest - CLOCK or seconds > reading.latest + CLOCK:
         off = round(seconds - reading.latest)
         yield f"its clock is {abs(off)} s {'ahead' if off > 0 else 'behind'}", "synchronize it, for example with chrony"
-    if reading.facts.one("synchronized") != "yes":
+    if reading.facts.one("synchronized") != "yes" and not kernel_checks.is_unprepared(reading, settings):
         yield "its clock is not synchronized", "install and start chrony there"
 
 
@@ -136,7 +136,7 @@ def programs(node: Node, reading: Reading, has_member: bool) -> Problems:
     )
     if missing := [each for each in dict.fromkeys(wanted) if each not in reading.facts.all("program")]:
         yield f"missing programs: {', '.join(missing)}", "install them"
-    modules = _MODULES if node.is_kubernetes_node else ()
+    modules = MODULES if node.is_kubernetes_node else ()
     if missing := [each for each in modules if each not in reading.facts.all("module")]:
         yield f"missing kernel modules: {', '.join(missing)}", "install the kernel's package of modules"
 
@@ -202,7 +202,6 @@ def certificates(reading: Reading) -> Problems:
 
 _ALIKE: Mapping[str, Callable[[Reading], Problems]] = {
     "root": login,
-    "clock": clock,
     "certificates": certificates,
     "units": units,
 }
@@ -216,8 +215,11 @@ _BY_NODE: Mapping[str, Callable[[Node, Reading], Problems]] = {
     "resolver": container_checks.resolver,
 }
 _BY_STACK: Mapping[str, Callable[[Node, Reading, Settings], Problems]] = {
+    "clock": clock,
     "versions": container_checks.versions,
     "containerd": container_checks.containerd,
+    "kernel": kernel_checks.kernel,
+    "distribution": kernel_checks.distribution,
 }
 _BY_MEMBER: Mapping[str, Callable[[Node, Reading, bool], Problems]] = {
     "programs": programs,
@@ -229,7 +231,16 @@ CHECKS = (*_BY_STACK, *_ALIKE, *_BY_NODE, *_BY_MEMBER)
 
 
 def of_machine(node: Node, reading: Reading, settings: Settings, *, has_member: bool) -> Iterator[MachineFinding]:
-    """Yields the failed checks of a machine. `has_member`: whether it has a member of etcd."""
+    """Yields the failed checks of a machine. `has_member`: whether it has a member of etcd.
+
+    What `up` will prepare is left out until it has begun to.
+    """
+    left_out = kernel_checks.PREPARED if kernel_checks.is_unprepared(reading, settings) else ()
+    found = _all(node, reading, settings, has_member=has_member)
+    return (each for each in found if each.check not in left_out)
+
+
+def _all(node: Node, reading: Reading, settings: Settings, *, has_member: bool) -> Iterator[MachineFinding]:
     for name, hold in _BY_STACK.items():
         yield from (MachineFinding(name, node.name, *each) for each in hold(node, reading, settings))
     for name, check in _ALIKE.items():

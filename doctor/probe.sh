@@ -58,6 +58,15 @@ facts() {
     fact containerd-version "$(containerd --version 2>/dev/null | cut -d ' ' -f 3)"
     privileged containerd config dump 2>/dev/null | while read -r line; do fact containerd-config "$line"; done
   fi
+  for name in fs.inotify.max_user_instances fs.inotify.max_user_watches net.netfilter.nf_conntrack_max; do
+    file=/proc/sys/$(printf '%s' "$name" | tr . /)
+    if [ -r "$file" ]; then fact sysctl "$name $(cat "$file")"; fi
+  done
+  if [ -r /etc/os-release ]; then
+    # shellcheck source=/dev/null
+    fact distribution "$(. /etc/os-release && printf '%s-%s' "${ID-}" "${VERSION_ID-}")"
+  fi
+  if [ -e /etc/quorate/prepare.env ]; then fact prepared yes; fi
   fact forwarding "$(number_in /proc/sys/net/ipv4/ip_forward)"
   # kubeadm gives pods the name servers of systemd-resolved, and not its own address.
   resolver=/etc/resolv.conf
@@ -67,7 +76,7 @@ facts() {
       if [ "$key" = nameserver ]; then fact nameserver "$value"; fi
     done <"$resolver"
   fi
-  for module in br_netfilter overlay; do
+  for module in br_netfilter nf_conntrack overlay; do
     if [ -d "/sys/module/$module" ] || privileged modprobe -n -q "$module" 2>/dev/null; then fact module "$module"; fi
   done
   if has ip; then

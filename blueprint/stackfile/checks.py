@@ -19,6 +19,7 @@ from blueprint.stackfile import (
     environment_options,
     further_clusters,
     physical_networks,
+    preparation_settings,
     secret_versions,
     ssh,
     virt,
@@ -52,6 +53,7 @@ def problems(settings: Settings) -> list[Problem]:
         *([] if stack_records(settings.projects.records)[1] else _of_projects(settings)),
         *cloud_content.problems(settings.bootstrap),
         *physical_networks.problems(settings),
+        *preparation_settings.problems(settings.prepare, has_existing_machines=settings.has_existing_machines),
         *_virt(settings),
         *_waivers(settings),
     ]

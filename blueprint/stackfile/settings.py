@@ -16,6 +16,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, StringConstraints
 
 from blueprint.openstack.projects.records import Records, stack_records
 from blueprint.stackfile.cloud_content import Bootstrap
+from blueprint.stackfile.preparation_settings import Preparation, long_form, or_kind
 from blueprint.stackfile.resources import PodSize
 from blueprint.stackfile.servers import Server, or_path
 from blueprint.stackfile.values import (
@@ -382,6 +383,14 @@ class Settings(Strict):
     ingress: Ingress | None = None
     api_servers: ApiServers | None = None
     ssh: Ssh = Ssh()
+    prepare: Annotated[
+        Preparation,
+        BeforeValidator(long_form),
+        Field(
+            description="what Quorate installs on machines; packages, archives or none, also alone, as text",
+            json_schema_extra=or_kind,
+        ),
+    ] = Preparation()
     projects: Annotated[
         Projects,
         BeforeValidator(only_records),
