@@ -57,6 +57,11 @@ COMPUTE_NODE = "openstack-compute-node"
 CONTROL_PLANE_NODE = "openstack-control-plane"
 """Labels with the value `enabled` on compute nodes and on controllers, as OpenStack-Helm uses them."""
 
+MAINTENANCE = "quorate.io/maintenance"
+"""Annotation of a node that `quorate maintenance` has cordoned, with the name of what it takes out."""
+NOOUT = "quorate.io/maintenance-noout"
+"""Annotation of a node for whose OSDs `quorate maintenance` has set Ceph's flag noout."""
+
 # Taints of nodes.
 DEDICATED = "quorate.io/dedicated"
 """Taint that dedicates nodes to one service: only pods that tolerate it run there. Its value is the pool's name."""
@@ -67,6 +72,10 @@ ACTION = "quorate.io/action"
 """Annotation that describes the action in one line."""
 ACTION_REQUIRES = "quorate.io/action-requires"
 """Annotation with the state that the quorum must have before the action runs: whole, stopped or nothing."""
+
+# Annotations of the Lease by which one operation at a time changes a cloud.
+OPERATION = "quorate.io/operation"
+"""Annotation with the operation that is under way, as JSON."""
 
 # Labels of pods, and of other objects that belong to a workload.
 NAME = "app.kubernetes.io/name"

@@ -337,6 +337,29 @@ def status(
 
 
 @_command
+def maintenance(  # noqa: PLR0913 - as many options
+    name: Annotated[
+        str, typer.Argument(help="A server, with its virtual machines, or a machine.", metavar="[SERVER|NODE]")
+    ] = "",
+    stack: StackOption = "dev",
+    pool: Annotated[str, typer.Option(help="A pool, in batches, instead of a name.")] = "",
+    batch: Annotated[str, typer.Option(help="How many of the pool at a time: a number, or such as 10%.")] = "",
+    max_failed: Annotated[
+        int | None, typer.Option(help="How many of the pool may fail until the run stops.", show_default="0")
+    ] = None,
+    *,
+    show_plan: Annotated[bool, typer.Option("--plan", help="Print the numbered actions, and change nothing.")] = False,
+    end: Annotated[bool, typer.Option("--end", help="Bring back what is out, and wait until it is whole.")] = False,
+    abort: Annotated[bool, typer.Option("--abort", help="As --end, and forget the rest of the pool.")] = False,
+) -> int:
+    """Take a server out of a live stack for maintenance, after asking the living quorums, and back with --end."""
+    from commands.live import maintenance_command
+
+    request = maintenance_command.MaintenanceRequest(name, pool, batch, max_failed, show_plan, end, abort)
+    return maintenance_command.run(_clone(), stack, request)
+
+
+@_command
 def cloud(stack: StackOption = "dev") -> int:
     """Start the machines of a stack on this host with real kubelets (root, Linux)."""
     from commands.trials import lab_commands

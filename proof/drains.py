@@ -10,13 +10,10 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from cluster.api import STRATEGIC
+from cluster.eviction import TOO_MANY, cordon, evict
 from proof.cluster import RunningPod
 from proof.simulation import Progress, SimulatedCluster
 from proof.violations import Violation
-
-TOO_MANY = 429
-"""HTTP status of the API server's response if a disruption budget rejects an eviction."""
 
 PATIENCE = 60
 """Seconds during which a rejected eviction is retried, as `kubectl drain` does. A budget's status lags behind its pods,
@@ -49,7 +46,7 @@ def drain_each(simulated: SimulatedCluster, say: Progress) -> tuple[list[Drain],
 def drain(simulated: SimulatedCluster, node: str) -> tuple[Drain, list[Violation]]:
     """Cordons a node, evicts all its pods except those of DaemonSets, and uncordons the node."""
     pods = [pod for pod in simulated.pods_on([node]) if pod.kind != "DaemonSet"]
-    _cordon(simulated, node, closed=True)
+    cordon(simulated.api, node, closed=True)
     findings: list[Violation] = []
     for pod in pods:
         status, message = _evict_patiently(simulated, pod)
@@ -63,7 +60,7 @@ def drain(simulated: SimulatedCluster, node: str) -> tuple[Drain, list[Violation
         simulated.wait(lambda: _settled(simulated, pods, rows), timeout=90)
         refused, wrong = _try_second_members(simulated, pods)
         findings += wrong
-    _cordon(simulated, node, closed=False)
+    cordon(simulated.api, node, closed=False)
     if pods and not simulated.wait(simulated.is_ready, timeout=120):
         waiting = [pod for pod in simulated.cluster().pods if not pod.ready]
         findings += [
@@ -90,7 +87,7 @@ def _try_second_members(
         left = [pod for pod in simulated.pods_of([expected.name]) if pod.ready]
         if len(left) != 2:
             continue  # the evicted member runs on another node
-        status, message = _evict(simulated, left[0])
+        status, message = evict(simulated.api, left[0].namespace, left[0].name)
         if status == TOO_MANY:
             refused.append(expected.name)
         else:
@@ -101,27 +98,12 @@ def _try_second_members(
 
 def _evict_patiently(simulated: SimulatedCluster, pod: RunningPod) -> tuple[int, str]:
     deadline = time.monotonic() + PATIENCE
-    status, message = _evict(simulated, pod)
+    status, message = evict(simulated.api, pod.namespace, pod.name)
     while status == TOO_MANY and time.monotonic() < deadline:
         time.sleep(0.5)
         simulated.wait(simulated.is_ready, timeout=PATIENCE)
-        status, message = _evict(simulated, pod)
+        status, message = evict(simulated.api, pod.namespace, pod.name)
     return status, message
-
-
-def _evict(simulated: SimulatedCluster, pod: RunningPod) -> tuple[int, str]:
-    body = {
-        "apiVersion": "policy/v1",
-        "kind": "Eviction",
-        "metadata": {"name": pod.name, "namespace": pod.namespace},
-    }
-    reply = simulated.api.call("POST", f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}/eviction", body)
-    return reply.status, str(reply.body.get("message", ""))
-
-
-def _cordon(simulated: SimulatedCluster, node: str, *, closed: bool) -> None:
-    change = {"spec": {"unschedulable": closed}}
-    simulated.api.ask("PATCH", f"/api/v1/nodes/{node}", change, content=STRATEGIC)
 
 
 def _settled(simulated: SimulatedCluster, evicted: Sequence[RunningPod], rows: Sequence[str]) -> bool:

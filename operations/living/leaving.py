@@ -1,4 +1,4 @@
-"""Which server may be taken away now, and which may go one after the other.
+"""Which server may be taken away now, which may go one after the other, and whether machines may go together.
 
 A pure function of the living state. It counts members with their data, so that it is stricter than a budget, which
 counts pods that are ready.
@@ -19,9 +19,10 @@ from operations.living.quorum import LivingMember, LivingQuorum
 
 @dataclass(frozen=True)
 class Leave:
-    """Whether a server may be taken away now, and why not."""
+    """Whether a server, or a part of its machines, may be taken away now, and why not."""
 
     server: str
+    """Name of the server, or of what goes in its place, such as a single machine."""
     nodes: tuple[str, ...]
     """The machines that go with it: itself and its virtual machines, as far as they carry something of the stack."""
     members: tuple[tuple[str, str], ...]
@@ -42,7 +43,12 @@ class Leave:
 def leaves(cloud: LivingCloud) -> tuple[Leave, ...]:
     """Returns for each physical server of a cloud whether it may go now, sorted by name."""
     question = _Question(cloud)
-    return tuple(question.leave(server) for server in sorted(question.machines))
+    return tuple(question.leave(server, nodes) for server, nodes in sorted(servers_of(cloud.plan).items()))
+
+
+def leave_together(cloud: LivingCloud, called: str, nodes: Sequence[str]) -> Leave:
+    """Returns whether machines of a cloud, by their names, may go all at the same time. `called`: what they are."""
+    return _Question(cloud).leave(called, tuple(nodes))
 
 
 def servers_of(plan: Plan) -> dict[str, tuple[str, ...]]:
@@ -69,40 +75,43 @@ class _Question:
 
     def __init__(self, cloud: LivingCloud) -> None:
         self.cloud = cloud
-        self.machines = servers_of(cloud.plan)
-        self._servers = {node: server for server, nodes in self.machines.items() for node in nodes}
+        known = {node.name for node in cloud.plan.machines}
         self._members: dict[str, list[tuple[LivingQuorum, LivingMember]]] = defaultdict(list)
         self._homeless: dict[str, list[LivingMember]] = defaultdict(list)
         for quorum in cloud.quorums:
             for member in quorum.members:
                 node = cloud.places.get((quorum.name, member.name))
-                if node in self._servers:
-                    self._members[self._servers[node]].append((quorum, member))
+                if node in known:
+                    self._members[node].append((quorum, member))
                 elif member.counts:
                     self._homeless[quorum.name].append(member)
         self._pods: dict[str, list[Object]] = defaultdict(list)
         for pod in cloud.pods:
-            self._pods[self._servers.get(text(pod, "spec", "nodeName"), "")].append(pod)
+            self._pods[text(pod, "spec", "nodeName")].append(pod)
         self._budgets: dict[str, list[Object]] = defaultdict(list)
         for budget in cloud.budgets:
             self._budgets[texts(budget, "spec", "selector", "matchLabels").get(NAME, "")].append(budget)
         ready = {name(node) for node in cloud.nodes if holds(node, "Ready")}
+        self._rank = {quorum.name: number for number, quorum in enumerate(cloud.quorums)}
         self._masters = {master.name for master in cloud.plan.masters if master.name in ready}
 
-    def leave(self, server: str) -> Leave:
-        here = self._members[server]
+    def leave(self, called: str, nodes: tuple[str, ...]) -> Leave:
+        # In the order of quorums, not of nodes.
+        here = [pair for node in nodes for pair in self._members.get(node, ())]
+        here.sort(key=lambda pair: self._rank[pair[0].name])
+        pods = [pod for node in nodes for pod in self._pods.get(node, ())]
         return Leave(
-            server,
-            self.machines[server],
+            called,
+            nodes,
             tuple((quorum.name, member.name) for quorum, member in here),
             (
                 *self.cloud.problems,
                 *self._quorums(here),
-                *self._api(server),
-                *self._storage(server),
-                *self._blocking(server),
+                *self._api(nodes),
+                *self._storage(nodes, pods),
+                *self._blocking(pods),
             ),
-            (*self._elections(here), *self._instances(server)),
+            (*self._elections(here), *self._instances(nodes)),
             lost=sum(not member.counts for _, member in here),
         )
 
@@ -125,19 +134,19 @@ class _Question:
             named = ", ".join(member.name for member in self._homeless[name_])
             yield f"it is not known where {named} of {name_} runs"
 
-    def _api(self, server: str) -> Iterator[str]:
-        own = self._masters.intersection(self.machines[server])
+    def _api(self, nodes: Sequence[str]) -> Iterator[str]:
+        own = self._masters.intersection(nodes)
         if own and own == self._masters:
             yield "no other master is Ready: there would be no API server"
 
-    def _storage(self, server: str) -> Iterator[str]:
-        carries = any(workload_of(pod) == OSD for pod in self._pods[server])
+    def _storage(self, nodes: Sequence[str], pods: Sequence[Object]) -> Iterator[str]:
+        carries = any(workload_of(pod) == OSD for pod in pods)
         storage = self.cloud.storage
         if storage is None:
             if carries:
                 yield "Ceph could not be asked about its OSDs"
             return
-        hosts = sum(bool(storage.up.get(node)) for node in self.machines[server])
+        hosts = sum(bool(storage.up.get(node)) for node in nodes)
         if not hosts:
             return
         if storage.unclean:
@@ -146,10 +155,10 @@ class _Question:
             if pool.copies - hosts < pool.least:
                 yield f"pool {pool.name} would have {pool.copies - hosts} copies, and serves with {pool.least}"
 
-    def _blocking(self, server: str) -> Iterator[str]:
+    def _blocking(self, own: Sequence[Object]) -> Iterator[str]:
         """Yields the budgets that admit no eviction. A quorum says more than its budget."""
         quorums = {quorum.name for quorum in self.cloud.quorums}
-        here = Counter(workload_of(pod) for pod in self._pods[server] if is_ready(pod))
+        here = Counter(workload_of(pod) for pod in own if is_ready(pod))
         for workload, pods in here.items():
             if workload in quorums:
                 continue
@@ -162,7 +171,7 @@ class _Question:
             if member.leads and len(quorum.voters) > 1:
                 yield f"{quorum.name} elects another leader"
 
-    def _instances(self, server: str) -> Iterator[str]:
+    def _instances(self, nodes: Sequence[str]) -> Iterator[str]:
         counts = self.cloud.agents.instances
-        if counts and (total := sum(counts.get(node, 0) for node in self.machines[server])):
+        if counts and (total := sum(counts.get(node, 0) for node in nodes)):
             yield f"{total} instances must be moved first"

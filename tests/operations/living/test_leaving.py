@@ -13,14 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from blueprint.plan.planner import plan
+from blueprint.stackfile.loader import load_file
 from operations.living import leaving
 from operations.living.agents import LivingAgents
 from operations.living.ceph import Pool, Storage
 from operations.living.cloud import LivingCloud
-from operations.living.leaving import Leave, in_order, leaves
+from operations.living.leaving import Leave, in_order, leave_together, leaves
 from operations.living.quorum import LivingMember
 from tests.operations.living.living_cloud import budget, living, pod
-from tests.stacks import full_size, parsed
+from tests.stacks import STACKS, full_size, parsed
 
 PLAN = plan(parsed(full_size("100")))
 NODE_OF = dict(living(PLAN).places)
@@ -205,3 +206,26 @@ def test_a_member_whose_place_is_not_known_keeps_the_others() -> None:
         LivingMember("mysqld-1", counts=True, says="runs")
         in next(q for q in cloud.quorums if q.name == "mysqld").members
     )
+
+
+def test_machines_that_go_together_are_counted_together() -> None:
+    first, second, third = (NODE_OF["etcd", node.name] for node in PLAN.members)
+    assert leave_together(living(PLAN), first, [first]).may_go
+    together = leave_together(living(PLAN), "two masters", [first, second])
+    assert "etcd needs 2 of 3 members, 1 would be left" in together.reasons
+    assert (together.server, together.nodes) == ("two masters", (first, second))
+    assert (
+        "no other master is Ready: there would be no API server"
+        in leave_together(living(PLAN), "all masters", [first, second, third]).reasons
+    )
+
+
+def test_a_machine_goes_without_the_others_of_its_server() -> None:
+    """A virt host with a member of a quorum that has lost another may not go; its machine without one may."""
+    lab = plan(load_file(STACKS["dev"]))
+    cloud = living(lab)
+    lost = next(member for (quorum, member), node in cloud.places.items() if quorum == "mysqld" and node != "database1")
+    cloud = living(lab, {lost: "lost"})
+    assert not asked(cloud, "virt1").may_go
+    assert not leave_together(cloud, "database1", ["database1"]).may_go
+    assert leave_together(cloud, "messaging1", ["messaging1"]).may_go

@@ -1,0 +1,203 @@
+"""`quorate maintenance`: takes a server, a machine or a batch of a pool out of a running cloud, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from blueprint.plan.plan import Plan
+from cluster import eviction
+from cluster.api import ApiError, Unreachable
+from commands import stack
+from commands.live import connection
+from console.errors import UserError
+from operations.live_cluster import LiveCluster
+from operations.living.cloud import LivingCloud, read_cloud
+from operations.living.leaving import leave_together
+from operations.maintenance import batches, failure_domains, plan_text, pod_commands
+from operations.maintenance.batches import Batches
+from operations.maintenance.failure_domains import MaintenanceDomain
+from operations.maintenance.out_and_back import SETTLE, Maintenance, Stalled, marked
+from operations.operation_lease import CloudOperation, HeldLease, current, held
+from text.quoting import printable
+from text.suggestion import did_you_mean
+
+
+@dataclass(frozen=True)
+class MaintenanceRequest:
+    """What the command line asks for."""
+
+    name: str = ""
+    """A server or a machine."""
+    pool: str = ""
+    batch: str = ""
+    max_failed: int | None = None
+    plan: bool = False
+    end: bool = False
+    abort: bool = False
+
+
+def run(root: Path, stack_name: str, request: MaintenanceRequest) -> int:
+    """Does what the request asks for, or prints its plan.
+
+    Returns 0 if it is done, or with `plan` if the quorums admit it; 3 with `plan` if they do not; 1 if a domain of a
+    pool has failed. Raises UserError with all errors of the request, or with why the run has stopped.
+    """
+    found = stack.load(root, stack_name)
+    if errors := list(_errors(found.plan, request)):
+        raise UserError("\n".join(errors))
+    if found.is_rendered:
+        raise UserError(f"{stack_name} has the target {found.target}: it has no cluster with a server to take out.")
+    cluster = connection.connect(root, found)
+    try:
+        if request.pool:
+            return _Session(stack_name, cluster).pool(_batches(found.plan, request), request)
+        domain = failure_domains.named(found.plan, request.name)
+        assert domain  # noqa: S101 - _errors has looked for it
+        return _Session(stack_name, cluster).single(domain, request)
+    except (ApiError, Unreachable) as error:
+        raise UserError(f"The run has stopped: {error}\nThe same command goes on where it stopped.") from None
+
+
+def _errors(plan: Plan, request: MaintenanceRequest) -> Iterator[str]:
+    if bool(request.name) is bool(request.pool):
+        yield "Name one server or machine, or a pool with --pool."
+    if request.name and not failure_domains.named(plan, request.name):
+        known = failure_domains.names_of(plan)
+        yield f"There is no server or machine {request.name}{did_you_mean(request.name, known)}."
+    if request.pool and not plan.pool(request.pool):
+        pools = failure_domains.pools_of(plan)
+        yield f"There is no pool {request.pool}{did_you_mean(request.pool, pools)}; pools: {', '.join(pools)}."
+    if request.batch:
+        try:
+            failure_domains.batch_size(request.batch, 1)
+        except ValueError:
+            yield f"--batch {request.batch} is no number from 1, and no percentage from 1% to 100%."
+    if request.max_failed is not None and request.max_failed < 0:
+        yield f"--max-failed {request.max_failed} is below 0."
+    if not request.pool and (request.batch or request.max_failed is not None):
+        yield "--batch and --max-failed need --pool."
+    if sum((request.plan, request.end, request.abort)) > 1:
+        yield "Use only one of --plan, --end and --abort: a plan shows the way back too."
+
+
+def _batches(plan: Plan, request: MaintenanceRequest) -> Batches:
+    found = failure_domains.of_pool(plan, request.pool)
+    size = failure_domains.batch_size(request.batch or "1", len(found))
+    return Batches(request.pool, found, size, request.max_failed or 0)
+
+
+class _Session:
+    """The maintenance of a stack's cluster by this command."""
+
+    def __init__(self, stack_name: str, cluster: LiveCluster) -> None:
+        self._stack = stack_name
+        self._cluster = cluster
+
+    def single(self, domain: MaintenanceDomain, request: MaintenanceRequest) -> int:
+        if request.plan:
+            return self._show(domain)
+        operation = CloudOperation(domain.name)
+        if request.end or request.abort:
+            if not current(self._cluster.api) and not marked(self._cluster, domain):
+                print(f"{domain.name} is not in maintenance. Nothing was changed.")
+                return 0
+            with self._held(operation) as lease:
+                self._maintenance(lease).bring_back(domain)
+                lease.finish()
+            print(f"{domain.name} is back, and everything on it is whole.")
+            return 0
+        with self._held(operation) as lease:
+            self._take_out(domain, lease)
+        print(f"{domain.name} is out: {', '.join(domain.all)} may be stopped. Then: {self._line(domain.name, '--end')}")
+        return 0
+
+    def pool(self, wanted: Batches, request: MaintenanceRequest) -> int:
+        if request.plan:
+            return self._show_pool(wanted)
+        operation = CloudOperation(f"pool {wanted.pool}")
+        if (request.end or request.abort) and not current(self._cluster.api):
+            print(f"Pool {wanted.pool} is not in maintenance. Nothing was changed.")
+            return 0
+        with self._held(operation) as lease:
+            maintenance = self._maintenance(lease)
+            if request.end or request.abort:
+                batches.bring_batch_back(wanted, maintenance, lease, _say)
+            else:
+                batches.take_batch_out(wanted, maintenance, lease, _say)
+            left = batches.left(wanted, lease)
+            is_over = request.abort or not (left or lease.operation.out)
+            if is_over:
+                lease.finish()
+            return self._ended(wanted, lease.operation, len(left), is_over=is_over)
+
+    def _take_out(self, domain: MaintenanceDomain, lease: HeldLease) -> None:
+        maintenance = self._maintenance(lease)
+        if domain.name in lease.operation.out:
+            _say(f"goes on with {domain.name}: {lease.operation.began()}")
+            maintenance.require_leave(domain, patience=SETTLE)
+        else:
+            try:
+                maintenance.require_leave(domain)
+            except Stalled as refusal:
+                lease.finish()
+                raise UserError(f"{refusal}\nNothing was changed.") from None
+            lease.change(out=(domain.name,))
+        maintenance.take_out(domain)
+
+    def _ended(self, wanted: Batches, operation: CloudOperation, left: int, *, is_over: bool) -> int:
+        """Prints where a pool is. Returns 1 if a domain has failed."""
+        pool = f"--pool {wanted.pool}"
+        if operation.out:
+            print(f"Out now, and may be stopped: {', '.join(operation.out)}. Then: {self._line(pool, '--end')}")
+        elif not is_over:
+            print(f"{left} of pool {wanted.pool} are left. The next batch: {self._line(pool, '--batch …')}")
+        else:
+            print(f"Maintenance of pool {wanted.pool} has ended: {len(operation.done)} were out and are back.")
+        for name, reason in operation.failed.items():
+            print(printable(f"FAILED {name}: {reason}"))
+        return 1 if operation.failed else 0
+
+    def _show(self, domain: MaintenanceDomain) -> int:
+        foreseen = self._foreseen(domain, self._read())
+        print(printable(plan_text.shown(foreseen, current(self._cluster.api))), end="")
+        return 0 if foreseen.leave.may_go else 3
+
+    def _show_pool(self, wanted: Batches) -> int:
+        count = -(-len(wanted.domains) // wanted.size)
+        print(
+            f"Pool {wanted.pool}: {len(wanted.domains)} in {count} batches of at most {wanted.size}; a run stops when "
+            f"more than {wanted.max_failed} have failed. The plan of the first batch:\n"
+        )
+        cloud = self._read()
+        under_way = current(self._cluster.api)
+        first = [self._foreseen(domain, cloud) for domain in wanted.domains[: wanted.size]]
+        print(printable("\n".join(plan_text.shown(each, under_way) for each in first)), end="")
+        return 0 if all(each.leave.may_go for each in first) else 3
+
+    def _foreseen(self, domain: MaintenanceDomain, cloud: LivingCloud) -> plan_text.Foreseen:
+        return plan_text.Foreseen(
+            domain,
+            leave_together(cloud, domain.name, domain.all),
+            {node: eviction.evictable(self._cluster.api, node) for node in domain.nodes},
+            pod_commands.instances(self._cluster, domain.computes) if domain.computes else (),
+        )
+
+    def _read(self) -> LivingCloud:
+        nodes = tuple(self._cluster.api.items("/api/v1/nodes")[0])
+        return read_cloud(self._cluster.plan, replace(self._cluster, nodes=nodes))
+
+    def _held(self, operation: CloudOperation) -> AbstractContextManager[HeldLease]:
+        return held(self._cluster.api, operation, self._stack, _say)
+
+    def _maintenance(self, lease: HeldLease) -> Maintenance:
+        return Maintenance(self._cluster, lease, self._read, _say)
+
+    def _line(self, *words: str) -> str:
+        return f"quorate maintenance {' '.join(words)} --stack {self._stack}"
+
+
+def _say(message: str) -> None:
+    print(printable(message), flush=True)

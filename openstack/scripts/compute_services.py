@@ -1,0 +1,140 @@
+"""Disables and enables nova-compute on hosts, and lists the hosts' instances, by Nova's API with Nova's own account.
+
+Runs in a pod of nova-api, which has the account in its configuration, so that no password travels; with the standard
+library only. Arguments: `show`, `disable` or `enable`, then for `disable` the reason, then hosts. Prints one JSON
+object: the `services` of the hosts after the change, for `show` also their `instances`; or the `error`.
+
+`enable` enables only services that were disabled for a reason that begins with the mark of `disable`: what an operator
+has disabled stays so.
+"""
+
+from __future__ import annotations
+
+import configparser
+import json
+import sys
+import urllib.error
+import urllib.parse
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+FILES = ("etc/nova/nova.conf", "etc/nova/nova.conf.d/*.conf")
+"""Below /."""
+MARK = "quorate maintenance"
+VERSION = "2.53"
+"""Microversion of Nova's API from which on a service is changed by its id (16.0.0, Pike)."""
+TIMEOUT = 20
+PAGE = 500
+SHUT_DOWN = 4
+"""Nova's power state of an instance that does not run."""
+
+
+class Nova:
+    """Nova's API, as the account of nova-api sees it."""
+
+    def __init__(self) -> None:
+        own = configparser.ConfigParser(strict=False, interpolation=None)
+        own.read([path for pattern in FILES for path in sorted(Path("/").glob(pattern))], encoding="utf-8")
+        account = own["keystone_authtoken"]
+        user = {
+            "name": account["username"],
+            "password": account["password"],
+            "domain": {"name": account["user_domain_name"]},
+        }
+        project = {"name": account["project_name"], "domain": {"name": account["project_domain_name"]}}
+        identity = {"methods": ["password"], "password": {"user": user}}
+        body = {"auth": {"identity": identity, "scope": {"project": project}}}
+        url = account["auth_url"].rstrip("/") + "/auth/tokens"
+        with sent("POST", url, body, {}) as answer:
+            self.headers = {
+                "X-Auth-Token": answer.headers["X-Subject-Token"],
+                "X-OpenStack-Nova-API-Version": VERSION,
+            }
+            catalog = json.load(answer)["token"]["catalog"]
+        self.url = endpoint(catalog, account.get("region_name", ""))
+
+    def ask(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+        with sent(method, f"{self.url}/{path}", body, self.headers) as answer:
+            return json.load(answer)
+
+    def services(self, hosts: set[str]) -> list[dict[str, Any]]:
+        """Returns the services nova-compute of hosts."""
+        found = self.ask("GET", "os-services?binary=nova-compute")["services"]
+        kept = ("id", "host", "status", "state", "disabled_reason")
+        return [{key: each.get(key) for key in kept} for each in found if each["host"] in hosts]
+
+    def change(self, service: dict[str, Any], **values: str) -> None:
+        self.ask("PUT", f"os-services/{service['id']}", values)
+
+    def instances(self, host: str) -> list[dict[str, Any]]:
+        """Returns the instances of a host, those of all projects."""
+        found: list[dict[str, Any]] = []
+        while True:
+            query = {"all_tenants": "1", "host": host, "limit": str(PAGE)}
+            if found:
+                query["marker"] = found[-1]["id"]
+            page = self.ask("GET", "servers/detail?" + urllib.parse.urlencode(query))["servers"]
+            found += [
+                {
+                    "host": host,
+                    "id": each["id"],
+                    "name": each["name"],
+                    "project": each["tenant_id"],
+                    "status": each["status"],
+                    "task": each.get("OS-EXT-STS:task_state"),
+                    "runs": each.get("OS-EXT-STS:power_state") != SHUT_DOWN,
+                }
+                for each in page
+            ]
+            if len(page) < PAGE:
+                return found
+
+
+def sent(method: str, url: str, body: dict[str, Any] | None, headers: dict[str, str]) -> Any:
+    """Sends a request and returns the response, which the caller closes."""
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(url, data, {"Content-Type": "application/json", **headers}, method=method)
+    return urllib.request.urlopen(request, timeout=TIMEOUT)
+
+
+def endpoint(catalog: list[dict[str, Any]], region: str) -> str:
+    """Returns the internal URL of Nova's API in the catalog. Raises LookupError if there is none."""
+    for service in catalog:
+        for each in service["endpoints"] if service["type"] == "compute" else ():
+            if each["interface"] == "internal" and region in ("", each["region_id"]):
+                return each["url"].rstrip("/")
+    raise LookupError("Keystone's catalog has no internal endpoint of compute")
+
+
+def run(what: str, *arguments: str) -> dict[str, Any]:
+    """Does the work of the arguments and returns the result."""
+    nova = Nova()
+    hosts = set(arguments[1:] if what == "disable" else arguments)
+    for service in nova.services(hosts):
+        disabled = service["status"] == "disabled"
+        if what == "disable" and not disabled:
+            nova.change(service, status="disabled", disabled_reason=f"{MARK} {arguments[0]}")
+        if what == "enable" and disabled and (service["disabled_reason"] or "").startswith(MARK):
+            nova.change(service, status="enabled")
+    found: dict[str, Any] = {"services": nova.services(hosts)}
+    if what == "show":
+        found["instances"] = [each for host in sorted(hosts) for each in nova.instances(host)]
+    return found
+
+
+def main(arguments: list[str]) -> int:
+    """Prints the result as JSON. Returns 1 if Nova or Keystone refuses, or does not answer."""
+    try:
+        print(json.dumps(run(*arguments)))
+    except urllib.error.HTTPError as error:
+        print(json.dumps({"error": f"{error.code} from {error.url}: {error.read(300).decode(errors='replace')}"}))
+        return 1
+    except (OSError, LookupError, ValueError, configparser.Error) as error:
+        print(json.dumps({"error": f"{type(error).__name__}: {error}"}))
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,93 @@
+"""Maintenance of a pool in batches: each run takes a batch out and holds it, and each end brings it back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from console.errors import UserError
+from operations.maintenance.failure_domains import MaintenanceDomain
+from operations.maintenance.out_and_back import SETTLE, Maintenance, Say, Stalled
+from operations.operation_lease import HeldLease
+
+
+@dataclass(frozen=True)
+class Batches:
+    """A pool and how much of it may be out or fail."""
+
+    pool: str
+    domains: tuple[MaintenanceDomain, ...]
+    size: int
+    """How many domains are out at a time."""
+    max_failed: int
+    """How many domains may fail until the run stops."""
+
+
+def take_batch_out(wanted: Batches, maintenance: Maintenance, lease: HeldLease, say: Say) -> None:
+    """Takes out domains of a pool, one after the other, until a batch is out or none is left.
+
+    Each is asked together with those that are out already: they may be without power at the same time. A domain that
+    cannot go now beside the others is left for a later batch; one that cannot go alone has failed. Raises UserError if
+    too many fail.
+    """
+    known = {domain.name: domain for domain in wanted.domains}
+    for name in lease.operation.out:
+        if name in known:  # one whose server has left the stack since is nobody's any more
+            say(f"{name}, which was taken out before:")
+            others = [known[each] for each in lease.operation.out if each in known and each != name]
+            maintenance.require_leave(known[name], others, patience=SETTLE)
+            maintenance.take_out(known[name])
+    for domain in wanted.domains:
+        operation = lease.operation
+        if len(operation.out) >= wanted.size:
+            break
+        if domain.name in (*operation.out, *operation.done, *operation.failed):
+            continue
+        say(f"{domain.name}:")
+        try:
+            maintenance.require_leave(domain, [known[each] for each in operation.out if each in known])
+        except Stalled as refusal:
+            if operation.out:
+                say(f"{domain.name} stays for a later batch: {refusal}")
+            else:
+                _fail(wanted, domain, refusal, lease, say)
+            continue
+        lease.change(out=(*operation.out, domain.name))
+        try:
+            maintenance.take_out(domain)
+        except Stalled as problem:
+            say(f"{domain.name} fails and is brought back: {problem}")
+            maintenance.bring_back(domain)
+            _fail(wanted, domain, problem, lease, say)
+
+
+def bring_batch_back(wanted: Batches, maintenance: Maintenance, lease: HeldLease, say: Say) -> None:
+    """Brings the domains of a batch back, one after the other, the last one first."""
+    known = {domain.name: domain for domain in wanted.domains}
+    for name in reversed(lease.operation.out):
+        if name in known:
+            say(f"{name}:")
+            maintenance.bring_back(known[name])
+        operation = lease.operation
+        lease.change(out=tuple(each for each in operation.out if each != name), done=(*operation.done, name))
+
+
+def left(wanted: Batches, lease: HeldLease) -> Sequence[str]:
+    """Returns the names of the domains that were neither out nor have failed."""
+    operation = lease.operation
+    seen = {*operation.out, *operation.done, *operation.failed}
+    return [domain.name for domain in wanted.domains if domain.name not in seen]
+
+
+def _fail(wanted: Batches, domain: MaintenanceDomain, problem: Exception, lease: HeldLease, say: Say) -> None:
+    """Notes a failed domain. Raises UserError if these are too many."""
+    failed = lease.operation.failed | {domain.name: str(problem)}
+    lease.change(failed=failed, out=tuple(each for each in lease.operation.out if each != domain.name))
+    say(f"{domain.name} has failed ({len(failed)} of at most {wanted.max_failed}).")
+    if len(failed) > wanted.max_failed:
+        named = "".join(f"\n  - {name}: {reason}" for name, reason in failed.items())
+        raise UserError(
+            f"Stopped: {len(failed)} of pool {wanted.pool} have failed, and --max-failed admits {wanted.max_failed}:"
+            f"{named}\nOut now: {', '.join(lease.operation.out) or 'none'}. End with --abort, or go on with a higher "
+            "--max-failed."
+        )

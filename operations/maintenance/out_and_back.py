@@ -1,0 +1,218 @@
+"""Takes a failure domain out of the cloud step by step, and back.
+
+Every step asks the cluster what is done already, so that a run that was killed goes on when it is called again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+from cluster import eviction
+from cluster.api import MERGE
+from cluster.objects import Object, name, text, texts
+from console.errors import UserError
+from console.progress import duration
+from contract import MAINTENANCE, NOOUT
+from operations.live_cluster import LiveCluster
+from operations.living.cloud import LivingCloud, is_ready, workload_of
+from operations.living.leaving import leave_together
+from operations.maintenance import pod_commands
+from operations.maintenance.failure_domains import MaintenanceDomain
+from operations.maintenance.pod_commands import Instance
+from operations.maintenance.steps import MaintenanceStep, numbered, numbered_back
+from operations.maintenance.wholeness import lacking, not_ready
+from operations.operation_lease import HeldLease
+
+DRAIN = 900.0
+"""Seconds until all pods must have left a node, as for a machine that leaves the stack. Project figure."""
+RETURN = 900.0
+"""Seconds until a domain must be whole again. Project figure: members that start again take minutes each."""
+SETTLE = 300.0
+"""Seconds until a run that goes on may find that its own evictions have left a budget without room. Project figure."""
+PAUSE = 5.0
+"""Seconds between two looks."""
+NAMED = 20
+"""Instances that a message names."""
+
+Say = Callable[[str], None]
+
+
+class Stalled(UserError):
+    """A domain cannot go out: the quorums refuse, instances run on it, or an eviction stalls."""
+
+
+class Maintenance:
+    """A maintenance of a cloud, while this process has its Lease."""
+
+    def __init__(self, cluster: LiveCluster, lease: HeldLease, read: Callable[[], LivingCloud], say: Say) -> None:
+        self._cluster = cluster
+        self._lease = lease
+        self._read = read
+        self._say = say
+
+    def require_leave(
+        self, domain: MaintenanceDomain, beside: Sequence[MaintenanceDomain] = (), *, patience: float = 0
+    ) -> None:
+        """Raises Stalled unless the living quorums keep their majority without a domain and those that are out.
+
+        `patience`: seconds in which the answer may change, for a run that goes on among its own evictions.
+        """
+        end = time.monotonic() + patience
+        machines = [machine for each in (*beside, domain) for machine in each.all]
+        while reasons := leave_together(self._read(), domain.name, machines).reasons:
+            if time.monotonic() >= end:
+                listed = "".join(f"\n  - {reason}" for reason in reasons)
+                raise Stalled(
+                    f"{domain.name} may not go now:{listed}\n"
+                    "Make whole first what is named: `quorate status` shows it, docs/on-call.md says what to do."
+                )
+            self._say(f"waits: {'; '.join(reasons)}")
+            time.sleep(PAUSE)
+
+    def take_out(self, domain: MaintenanceDomain) -> None:
+        """Does all steps of a domain. Raises Stalled if one cannot be done; the others stay done."""
+        for does, step in numbered(domain):
+            self._lease.require()
+            self._say(does)
+            self._do(domain, step)
+
+    def bring_back(self, domain: MaintenanceDomain) -> None:
+        """Undoes all steps of a domain in the opposite order, and waits until everything on it is whole.
+
+        Raises UserError if it is not after a while; what was undone stays so.
+        """
+        for does, step in numbered_back(domain):
+            self._lease.require()
+            self._say(does)
+            self._undo(domain, step)
+
+    def _do(self, domain: MaintenanceDomain, step: MaintenanceStep) -> None:
+        """Does a step, but for the first two, which came before, and the last, which is nothing to do."""
+        if step.kind == "disable":
+            pod_commands.disable_computes(self._cluster, step.nodes, f"of {domain.name}")
+        elif step.kind == "empty":
+            self._require_empty(step.nodes)
+        elif step.kind == "noout":
+            self._keep_in(step.nodes)
+        elif step.kind == "cordon":
+            for node in self._nodes(step.nodes):
+                # One that an operator has cordoned stays cordoned at the end.
+                if not _is_closed(node):
+                    eviction.cordon(self._cluster.api, name(node), closed=True, annotations={MAINTENANCE: domain.name})
+        elif step.kind == "evict":
+            self._evict(step.nodes[0])
+
+    def _undo(self, domain: MaintenanceDomain, step: MaintenanceStep) -> None:
+        """Undoes a step, but for the first, whose Lease the caller has."""
+        if step.kind == "hold":
+            self._await(domain, not_ready)
+        elif step.kind == "disable":
+            pod_commands.enable_computes(self._cluster, step.nodes)
+        elif step.kind == "noout":
+            for node in self._marked(step.nodes, NOOUT):
+                pod_commands.let_out(self._cluster, node)
+                self._annotate(node, {NOOUT: None})
+        elif step.kind == "cordon":
+            for node in self._marked(step.nodes, MAINTENANCE):
+                eviction.cordon(self._cluster.api, node, closed=False, annotations={MAINTENANCE: None})
+            self._await(domain, lacking)
+
+    def _require_empty(self, hosts: Sequence[str]) -> None:
+        found = [each for each in pod_commands.instances(self._cluster, hosts) if each.runs]
+        if found:
+            raise Stalled(
+                f"{len(found)} instances run there, and Quorate does not move instances yet:\n{_listed(found)}\n"
+                "Move or stop them, and run the same command again, or end with --end. nova-compute stays disabled "
+                "there, so that no further instance starts."
+            )
+
+    def _keep_in(self, hosts: Sequence[str]) -> None:
+        kept = pod_commands.hosts_kept_in(self._cluster)
+        for host in hosts:
+            if host not in kept:  # a flag that an operator has set stays at the end
+                self._annotate(host, {NOOUT: "set"})
+                pod_commands.keep_in(self._cluster, host)
+
+    def _evict(self, node: str) -> None:
+        began = time.monotonic()
+        said = ""
+        while left := eviction.evictable(self._cluster.api, node):
+            self._lease.require()
+            refused = [reason for pod in left if (reason := self._refusal(pod))]
+            if time.monotonic() - began > DRAIN:
+                raise Stalled(self._stall(node, left, refused))
+            if refused and (waits := "\n".join(refused)) != said:
+                said = waits
+                self._say(f"waits for {len(left)} pods on {node}:\n{said}")
+            time.sleep(min(PAUSE, 2))
+        self._say(f"{node} is empty ({duration(time.monotonic() - began)})")
+
+    def _refusal(self, pod: Object) -> str:
+        """Evicts a pod. Returns why it is not evicted yet, as a line; "" if nothing stands in its way."""
+        if since := text(pod, "metadata", "deletionTimestamp"):
+            return f"  - {name(pod)} is being deleted since {since}"
+        status, message = eviction.evict(self._cluster.api, text(pod, "metadata", "namespace"), name(pod))
+        return f"  - {name(pod)}: {message}" if status >= 300 and status != 404 else ""
+
+    def _stall(self, node: str, left: Sequence[Object], refused: Sequence[str]) -> str:
+        """Returns the message for pods that have not left: each with what stands in its way."""
+        workloads = {workload_of(pod) for pod in left} - {""}
+        cloud = self._read()
+        unready = [
+            f"  - {name(pod)} on {text(pod, 'spec', 'nodeName') or 'no node'} is not ready, and its budget waits for it"
+            for pod in cloud.pods
+            if workload_of(pod) in workloads and not is_ready(pod) and text(pod, "spec", "nodeName") != node
+        ]
+        lines = "\n".join((*refused, *unready))
+        return (
+            f"{len(left)} pods have not left {node} after {duration(DRAIN)}; it admits no others:\n{lines}\n"
+            "Make ready what is named and run the same command again, or end with --end."
+        )
+
+    def _await(self, domain: MaintenanceDomain, missing: Callable[[LivingCloud, MaintenanceDomain], list[str]]) -> None:
+        began = time.monotonic()
+        said = ""
+        while found := missing(self._read(), domain):
+            self._lease.require()
+            if time.monotonic() - began > RETURN:
+                lines = "".join(f"\n  - {each}" for each in found)
+                raise UserError(
+                    f"{domain.name} is not whole after {duration(RETURN)}:{lines}\n"
+                    "Repair what is named (docs/on-call.md), and run --end again: it goes on waiting."
+                )
+            if (waits := "; ".join(found)) != said:
+                said = waits
+                self._say(f"  waits: {said}")
+            time.sleep(PAUSE)
+
+    def _nodes(self, names: Sequence[str]) -> list[Object]:
+        return [self._cluster.api.ask("GET", f"/api/v1/nodes/{each}") for each in names]
+
+    def _marked(self, names: Sequence[str], annotation: str) -> list[str]:
+        return [name(node) for node in self._nodes(names) if annotation in texts(node, "metadata", "annotations")]
+
+    def _annotate(self, node: str, annotations: Object) -> None:
+        self._cluster.api.ask(
+            "PATCH", f"/api/v1/nodes/{node}", {"metadata": {"annotations": annotations}}, content=MERGE
+        )
+
+
+def marked(cluster: LiveCluster, domain: MaintenanceDomain) -> bool:
+    """Whether a node of a domain has a mark of a maintenance. Raises ApiError or Unreachable."""
+    nodes = cluster.api.items("/api/v1/nodes")[0]
+    return any(
+        {MAINTENANCE, NOOUT} & texts(node, "metadata", "annotations").keys()
+        for node in nodes
+        if name(node) in domain.nodes
+    )
+
+
+def _is_closed(node: Object) -> bool:
+    return bool(node.get("spec", {}).get("unschedulable"))
+
+
+def _listed(found: Sequence[Instance]) -> str:
+    lines = [f"  - {each.name} ({each.id}) of project {each.project} on {each.host}, {each.status}" for each in found]
+    more = [f"  - and {len(lines) - NAMED} more"] if len(lines) > NAMED else []
+    return "\n".join((*lines[:NAMED], *more))

@@ -1,0 +1,103 @@
+"""What a maintenance would do, as numbered actions: what each touches, and what tenants notice."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from cluster.objects import Object, text
+from openstack.config.wiring import ENVIRONMENT
+from operations.living.cloud import OSD, workload_of
+from operations.living.leaving import Leave
+from operations.maintenance import measured
+from operations.maintenance.failure_domains import MaintenanceDomain
+from operations.maintenance.pod_commands import Instance
+from operations.maintenance.steps import MaintenanceStep, numbered, numbered_back
+from operations.operation_lease import NAME, CloudOperation
+from text.quoting import first_of
+
+_ROUTERS = {"neutron-l3-agent", "neutron-dhcp-agent"}
+_NAMED = 8
+"""Workloads, or instances, that a line names."""
+
+
+@dataclass(frozen=True)
+class Foreseen:
+    """What a plan knows of a domain beside its steps."""
+
+    domain: MaintenanceDomain
+    leave: Leave
+    pods: Mapping[str, Sequence[Object]]
+    """Pods that would be evicted, by node."""
+    instances: Sequence[Instance]
+    """Instances on its computes."""
+
+
+def shown(found: Foreseen, under_way: CloudOperation | None) -> str:
+    """Returns the plan of a domain as text. `under_way`: the operation that has the Lease now."""
+    actions = list(_actions(found))
+    source = [measured.SOURCE] if any("[lab]" in line for line in actions) else []
+    return "\n".join((*_head(found, under_way), "", *actions, *source, "", *_way_back(found.domain))) + "\n"
+
+
+def _head(found: Foreseen, under_way: CloudOperation | None) -> Iterator[str]:
+    yield f"Maintenance of {found.domain.name}: {', '.join(found.domain.all)}. Nothing is changed by this plan."
+    members = ", ".join(f"{member} of {quorum}" for quorum, member in found.leave.members)
+    yield f"Members of quorums there: {members or 'none'}."
+    if under_way:
+        yield f"Maintenance of {under_way.subject} is under way: {under_way.began()}."
+    if found.leave.may_go:
+        yield "; ".join(("The living quorums admit it now", *found.leave.effects)) + "."
+    else:
+        yield "It may NOT go now:"
+        yield from (f"  - {reason}" for reason in found.leave.reasons)
+        yield "  Make whole first what is named: `quorate status` shows it, docs/on-call.md says what to do."
+
+
+def _actions(found: Foreseen) -> Iterator[str]:
+    for does, step in numbered(found.domain):
+        yield does
+        yield from (f"      {detail}" for detail in _details(found, step))
+
+
+def _details(found: Foreseen, step: MaintenanceStep) -> Iterator[str]:
+    if step.kind == "take":
+        yield f"touches: the Lease {NAME} in namespace {ENVIRONMENT}"
+    elif step.kind == "disable":
+        yield "touches: the state of these services in Nova"
+        yield "tenants: no new instance starts there; running ones go on"
+    elif step.kind == "empty":
+        running = [each for each in found.instances if each.runs]
+        yield "touches: nothing; instances are not moved"
+        if running:
+            names = [f"{each.name} ({each.id})" for each in running]
+            yield f"the run stops here: {len(running)} instances run there: {first_of(names, _NAMED)}"
+        if stopped := len(found.instances) - len(running):
+            yield f"tenants: {stopped} stopped instances cannot be started until the end"
+    elif step.kind == "noout":
+        yield "touches: a flag of these hosts in Ceph"
+        yield "tenants: nothing; while the OSDs are stopped, their data has one copy less"
+    elif step.kind == "cordon":
+        yield "touches: these Node objects"
+        yield "tenants: nothing"
+    elif step.kind == "evict":
+        (node,) = step.nodes
+        yield from _eviction(found.pods.get(node, ()), has_osds=node in found.domain.storage)
+
+
+def _eviction(pods: Sequence[Object], *, has_osds: bool) -> Iterator[str]:
+    counts = Counter(workload_of(pod) or text(pod, "metadata", "name") for pod in pods)
+    names = [f"{name} ({count})" if count > 1 else name for name, count in sorted(counts.items())]
+    yield f"touches: {len(pods)} pods" + (f": {first_of(names, _NAMED)}" if names else "")
+    if took := measured.drain([*counts, OSD] if has_osds else counts):
+        yield f"took: {took}"
+    if silence := measured.silence(counts):
+        yield f"tenants: {silence}"
+    if agents := sorted(_ROUTERS & counts.keys()):
+        yield f"tenants: routers and addresses of {' and '.join(agents)} may pause; not measured"
+
+
+def _way_back(domain: MaintenanceDomain) -> Iterator[str]:
+    yield "The end (--end), from any of these steps:"
+    yield from (does for does, _ in numbered_back(domain))

@@ -1,0 +1,453 @@
+"""`quorate maintenance`: out and back, killed after every change, two people, and every refusal."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from blueprint.plan.planner import plan
+from commands import stack
+from commands.live import connection, maintenance_command
+from commands.live.maintenance_command import MaintenanceRequest
+from commands.stack import ValidStack
+from console.errors import UserError
+from contract import MAINTENANCE, OPERATION
+from operations import operation_lease
+from operations.live_cluster import LiveCluster
+from operations.maintenance import measured
+from tests.operations.maintenance.small_cloud import Killed, SmallCloud, instance, use
+from tests.stacks import ROOT, full_size, parsed
+
+LOAD = stack.load
+
+
+@pytest.fixture
+def cloud(monkeypatch: pytest.MonkeyPatch) -> SmallCloud:
+    made = SmallCloud()
+    reach(monkeypatch, made)
+    return made
+
+
+def reach(monkeypatch: pytest.MonkeyPatch, cloud: SmallCloud) -> None:
+    """Makes the stack "dev" live, with this cloud as its cluster."""
+    live = replace(LOAD(ROOT, "dev"), target="live", settings=cloud.plan.settings)
+
+    def load(_root: Path, _name: str) -> ValidStack:
+        return live
+
+    def connect(_root: Path, _stack: ValidStack) -> LiveCluster:
+        return cloud.cluster()
+
+    use(monkeypatch, cloud)
+    monkeypatch.setattr(stack, "load", load)
+    monkeypatch.setattr(connection, "connect", connect)
+
+
+def do(name: str = "", **values: Any) -> int:
+    return maintenance_command.run(ROOT, "dev", MaintenanceRequest(name, **values))
+
+
+def killed_after(cloud: SmallCloud, changes: int, name: str, **values: Any) -> bool:
+    """Runs the command and kills it after so many changes. Whether it was killed, and not done before."""
+    cloud.kill_after = len(cloud.changes) + changes
+    try:
+        do(name, **values)
+    except Killed:
+        return True
+    finally:
+        cloud.kill_after = None
+        cloud.forget_holder()
+    return False
+
+
+def test_a_run_goes_on_after_it_has_seen_that_another_was_killed(
+    cloud: SmallCloud, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(operation_lease, "whoami", lambda: "ada@desk")
+    cloud.keeps_holder = True
+    assert killed_after(cloud, 5, "virt1")
+    monkeypatch.setattr(operation_lease, "STALE", 0.2)
+    assert "holderIdentity" in cloud.leases[operation_lease.NAME]["spec"]
+    monkeypatch.setattr(operation_lease, "whoami", lambda: "bob@sofa")
+    assert do("virt1") == 0
+    said = capsys.readouterr().out
+    assert "A run of ada@desk has not ended; waiting 0 s for a sign of it" in said
+    assert "It gave none: it was killed, and this run goes on in its place." in said
+    assert "goes on with virt1: ada@desk began it at" in said
+
+
+def test_a_server_goes_out_in_order_and_comes_back(cloud: SmallCloud) -> None:
+    before = cloud.state()
+    assert do("virt1") == 0
+    closed = {name for name, node in cloud.nodes.items() if node["spec"].get("unschedulable")}
+    assert closed == {"virt1", "master1", "messaging1", "database1", "storage1"}
+    assert (cloud.services["virt1"]["status"], cloud.noout) == ("disabled", {"storage1"})
+    left = {each["spec"].get("nodeName") for name, each in cloud.pods.items() if not name.startswith("agent-")}
+    assert not left & closed
+    steps = [change.split(":")[0] for change in cloud.changes if not change.startswith("evict")]
+    assert steps[:3] == ["write the Lease", "write the Lease", "disable virt1"]
+    assert steps.index("osd set-group noout storage1") < steps.index("node database1")
+    out = len(cloud.changes)
+    assert do("virt1", end=True) == 0
+    back = [change.split(":")[0] for change in cloud.changes[out:]]
+    assert back[-4:] == ["osd unset-group noout storage1", "node storage1", "enable virt1", "delete the Lease"]
+    assert set(back[:-4]) == {f"node {name}" for name in closed}
+    gone = {name for name in json.loads(before)[1] if name.startswith("api-") and name not in cloud.pods}
+    assert {each.removeprefix("api-") for each in gone} == closed, "its replicas run elsewhere"
+    for name in gone:
+        cloud.add(name, "keystone", name.removeprefix("api-"), "ReplicaSet")
+    assert json.loads(cloud.state())[1:] == json.loads(before)[1:]
+    assert all(
+        not node["metadata"]["annotations"] for node in cloud.nodes.values() if "annotations" in node["metadata"]
+    )
+    assert not any(node["spec"].get("unschedulable") for node in cloud.nodes.values())
+
+
+def test_a_run_that_is_killed_after_any_change_goes_on(cloud: SmallCloud, monkeypatch: pytest.MonkeyPatch) -> None:
+    do("virt1")
+    whole, changes = cloud.state(), len(cloud.changes)
+    assert changes > 15
+    for after in range(1, changes + 1):
+        again = SmallCloud()
+        reach(monkeypatch, again)
+        killed = killed_after(again, after, "virt1")
+        assert killed or after == changes
+        assert do("virt1") == 0
+        assert again.state() == whole, f"killed after {again.changes[:after]}"
+
+
+def test_an_end_that_is_killed_after_any_change_goes_on(cloud: SmallCloud, monkeypatch: pytest.MonkeyPatch) -> None:
+    do("virt1")
+    out = len(cloud.changes)
+    do("virt1", end=True)
+    whole, changes = cloud.state(), len(cloud.changes) - out
+    for after in range(1, changes + 1):
+        again = SmallCloud()
+        reach(monkeypatch, again)
+        do("virt1")
+        killed_after(again, after, "virt1", end=True)
+        assert do("virt1", end=True) == 0
+        assert again.state() == whole, f"killed after {again.changes[out : out + after]}"
+
+
+def test_a_run_is_ended_from_any_step(cloud: SmallCloud) -> None:
+    for after in range(1, 16, 4):
+        assert killed_after(cloud, after, "virt1")
+        assert do("virt1", abort=True) == 0
+        assert not any(node["spec"].get("unschedulable") for node in cloud.nodes.values())
+        assert (cloud.leases, cloud.noout) == ({}, set())
+        assert {each["status"] for each in cloud.services.values()} == {"enabled"}
+
+
+def test_what_an_operator_had_done_before_stays(cloud: SmallCloud) -> None:
+    cloud.nodes["database1"]["spec"]["unschedulable"] = True
+    cloud.noout.add("storage1")
+    cloud.services["virt1"] |= {"status": "disabled", "disabled_reason": "slow disk"}
+    do("virt1")
+    with pytest.raises(UserError, match="node database1 was cordoned by somebody else: `kubectl uncordon database1`"):
+        do("virt1", end=True)
+    closed = [name for name, node in cloud.nodes.items() if node["spec"].get("unschedulable")]
+    assert closed == ["database1"]
+    cloud.ask("PATCH", "/api/v1/nodes/database1", {"spec": {"unschedulable": False}})
+    assert do("virt1", end=True) == 0
+    assert cloud.noout == {"storage1"}
+    assert cloud.services["virt1"] == {"host": "virt1", "status": "disabled", "disabled_reason": "slow disk"}
+
+
+def test_a_plan_changes_nothing_and_names_what_a_run_does(
+    cloud: SmallCloud, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = cloud.state()
+    cloud.instances.append(instance("virt1"))
+    assert do("virt1", plan=True) == 0
+    planned = capsys.readouterr().out
+    assert (cloud.state(), cloud.changes) == (before, [])
+    assert "the run stops here: 1 instances run there: web (i-1)" in planned
+    assert "mysqld-0 of mysqld" in planned
+    assert "touches: 4 pods: ceph-mon, elasticsearch-kibana, keystone, mysqld" in planned
+    assert "took: 7 to 9 minutes until everything was ready again [lab]" in planned
+    assert "took: a minute until everything was ready again [lab]" in planned
+    assert measured.SOURCE in planned.splitlines()
+    assert "tenants: longest silence of an API: keystone 27 s" in planned
+    cloud.instances.clear()
+    do("virt1")
+    done = [line for line in capsys.readouterr().out.splitlines() if line[:2].strip().isdigit()]
+    assert len(done) > 8
+    assert [line for line in done if line not in planned.splitlines()] == []
+    do("virt1", end=True)
+    back = [line for line in capsys.readouterr().out.splitlines() if line[:2].strip().isdigit()]
+    assert len(back) == 5
+    assert [line for line in back if line not in planned.splitlines()] == []
+
+
+def test_a_plan_says_that_a_server_may_not_go_and_who_operates(
+    cloud: SmallCloud, capsys: pytest.CaptureFixture[str]
+) -> None:
+    do("virt2")
+    capsys.readouterr()
+    assert do("virt1", plan=True) == 3
+    said = capsys.readouterr().out
+    assert "It may NOT go now:\n  - rabbitmq needs 2 of 3 members, 1 would be left; lost already: rabbitmq-1" in said
+    assert f"Maintenance of virt2 is under way: {operation_lease.whoami()} began it at " in said
+
+
+def test_a_member_is_down_elsewhere(cloud: SmallCloud) -> None:
+    cloud.lost["mysqld-1"] = "Joining"
+    before = cloud.state()
+    with pytest.raises(UserError, match="virt1 may not go now:\n  - mysqld needs 2 of 3") as refused:
+        do("virt1")
+    assert "`quorate status` shows it, docs/on-call.md says what to do" in str(refused.value)
+    assert str(refused.value).endswith("Nothing was changed.")
+    assert cloud.state() == before
+    with pytest.raises(UserError, match="mysqld needs 2 of 3"):
+        do("database1")
+    assert do("messaging1") == 0, "it has no member of mysqld"
+
+
+def test_a_single_machine_goes_without_its_server(cloud: SmallCloud) -> None:
+    do("messaging1")
+    assert [name for name, node in cloud.nodes.items() if node["spec"].get("unschedulable")] == ["messaging1"]
+    assert cloud.nodes["messaging1"]["metadata"]["annotations"] == {MAINTENANCE: "messaging1"}
+    assert cloud.services["virt1"]["status"] == "enabled"
+
+
+def test_instances_stop_it_until_they_are_gone(cloud: SmallCloud) -> None:
+    cloud.instances += [instance("virt1"), instance("virt1", name="stopped", runs=False), instance("virt2")]
+    cloud.instances.append(instance("virt1", name="starting", runs=False, task="powering-on"))
+    with pytest.raises(UserError, match="2 instances run there") as refused:
+        do("virt1")
+    assert "web (i-1) of project p-1 on virt1, ACTIVE" in str(refused.value)
+    assert "stopped" not in str(refused.value)
+    assert cloud.services["virt1"]["status"] == "disabled", "no further one may start"
+    assert not any(change.startswith(("evict", "node", "osd")) for change in cloud.changes)
+    cloud.instances = [each for each in cloud.instances if not each["runs"] and "task" not in each]
+    assert do("virt1") == 0
+
+
+def test_many_instances_are_counted(cloud: SmallCloud) -> None:
+    cloud.instances += [instance("virt1", name=f"vm-{number}") for number in range(30)]
+    with pytest.raises(UserError, match=r"30 instances run there[^$]*vm-19 [^$]*- and 10 more") as refused:
+        do("virt1")
+    assert "vm-20" not in str(refused.value)
+
+
+def test_a_stalled_eviction_names_what_blocks_it(cloud: SmallCloud) -> None:
+    cloud.blocked.add("api-messaging1")
+    cloud.pods["api-virt3"]["status"]["conditions"][0]["status"] = "False"
+    with pytest.raises(UserError, match="1 pods have not left messaging1") as stalled:
+        do("messaging1")
+    said = str(stalled.value)
+    assert "api-messaging1: Cannot evict pod.; The disruption budget api-messaging1 needs 2 healthy pods" in said
+    assert "api-virt3 on virt3 is not ready, and its budget waits for it" in said
+    cloud.blocked.clear()
+    assert do("messaging1") == 0
+
+
+def test_two_people(cloud: SmallCloud, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(operation_lease, "whoami", lambda: "ada@desk")
+    do("virt1")
+    monkeypatch.setattr(operation_lease, "whoami", lambda: "bob@sofa")
+    before = cloud.state()
+    for values in ({}, {"end": True}):
+        with pytest.raises(UserError, match=r"of virt1 is under way: ada@desk began it at 20\d\d-.* UTC\."):
+            do("virt2", **values)
+    with pytest.raises(UserError, match="`quorate maintenance virt1 --end --stack dev`"):
+        do(pool="compute")
+    assert cloud.state() == before
+    assert do("virt1", end=True) == 0, "another person may end it"
+
+
+def test_a_run_that_still_works_is_not_disturbed(cloud: SmallCloud, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(operation_lease, "whoami", lambda: "ada@desk")
+    api = cloud.cluster().api
+    refusal = "ada@desk works on the maintenance of virt1 now; ada@desk began it at"
+    with (
+        operation_lease.held(api, operation_lease.CloudOperation("virt1"), "dev", print),
+        pytest.raises(UserError, match=refusal),
+    ):
+        do("virt1")
+    assert do("virt1") == 0, "it has let go"
+
+
+def test_a_run_whose_lease_was_taken_stops(cloud: SmallCloud) -> None:
+    with operation_lease.held(cloud.cluster().api, operation_lease.CloudOperation("virt1"), "dev", print) as lease:
+        cloud.leases[operation_lease.NAME]["metadata"]["resourceVersion"] = "another's"
+        lease.renew()
+        with pytest.raises(UserError, match=r"was changed or deleted by another process\. This run has stopped"):
+            lease.change(out=("virt1",))
+
+
+def test_a_lease_of_something_else_is_respected(cloud: SmallCloud) -> None:
+    do("virt1")
+    cloud.leases[operation_lease.NAME]["metadata"]["annotations"][OPERATION] = "no JSON"
+    with pytest.raises(UserError, match="Maintenance of something unknown is under way: somebody unknown began it"):
+        do("virt1")
+
+
+def test_an_end_waits_for_every_member(cloud: SmallCloud) -> None:
+    do("virt1")
+    cloud.lost["mysqld-0"] = "Joining"
+    with pytest.raises(UserError, match=r"virt1 is not whole after 0.1 s:\n  - mysqld-0 of mysqld: Joining") as waits:
+        do("virt1", end=True)
+    assert "run --end again" in str(waits.value)
+    assert cloud.services["virt1"]["status"] == "disabled", "not before it is whole"
+    cloud.lost.clear()
+    assert do("virt1", end=True) == 0
+
+
+def test_an_end_waits_for_the_machine_before_it_opens_the_node(cloud: SmallCloud) -> None:
+    do("messaging1")
+    cloud.nodes["messaging1"]["status"]["conditions"][0]["status"] = "False"
+    with pytest.raises(UserError, match="node messaging1 is not Ready"):
+        do("messaging1", end=True)
+    assert cloud.nodes["messaging1"]["spec"]["unschedulable"]
+
+
+def test_an_end_without_a_maintenance(cloud: SmallCloud, capsys: pytest.CaptureFixture[str]) -> None:
+    assert do("virt1", end=True) == 0
+    assert do(pool="compute", end=True) == 0
+    said = capsys.readouterr().out
+    assert said == (
+        "virt1 is not in maintenance. Nothing was changed.\nPool compute is not in maintenance. Nothing was changed.\n"
+    )
+    assert cloud.changes == []
+
+
+def test_marks_without_a_lease_are_ended(cloud: SmallCloud) -> None:
+    do("virt1")
+    cloud.leases.clear()
+    assert do("virt1", end=True) == 0
+    assert not any(node["spec"].get("unschedulable") for node in cloud.nodes.values())
+
+
+@pytest.mark.parametrize(
+    ("values", "errors"),
+    [
+        ({}, ["Name one server or machine, or a pool with --pool."]),
+        ({"name": "virt1", "pool": "compute"}, ["Name one server or machine, or a pool with --pool."]),
+        ({"name": "virt11"}, ["There is no server or machine virt11 (did you mean 'virt1'?)."]),
+        (
+            {"pool": "computes", "batch": "0%", "max_failed": -1, "plan": True, "end": True},
+            [
+                "There is no pool computes (did you mean 'compute'?); "
+                "pools: compute, master, mysqld, rabbitmq, storage.",
+                "--batch 0% is no number from 1, and no percentage from 1% to 100%.",
+                "--max-failed -1 is below 0.",
+                "Use only one of --plan, --end and --abort: a plan shows the way back too.",
+            ],
+        ),
+        ({"name": "virt1", "batch": "2"}, ["--batch and --max-failed need --pool."]),
+        ({"name": "virt1", "max_failed": 0}, ["--batch and --max-failed need --pool."]),
+    ],
+)
+def test_bad_input_is_named_all_at_once(cloud: SmallCloud, values: dict[str, Any], errors: list[str]) -> None:
+    with pytest.raises(UserError) as refused:
+        do(**values)
+    assert str(refused.value).splitlines() == errors
+    assert cloud.changes == []
+
+
+@pytest.mark.parametrize("batch", ["101%", "-1", "1.5", "ten", "%", "1 %", "٣"])
+def test_other_batches_are_refused(cloud: SmallCloud, batch: str) -> None:
+    with pytest.raises(UserError, match="--batch"):
+        do(pool="compute", batch=batch)
+    assert cloud.changes == []
+
+
+def test_a_rendered_stack_has_no_cluster() -> None:
+    with pytest.raises(UserError, match="dev has the target render: it has no cluster"):
+        do("virt1")
+
+
+def test_an_api_without_a_ready_pod_is_named(cloud: SmallCloud) -> None:
+    del cloud.pods["nova-api-0"]
+    with pytest.raises(UserError, match="nova-api was not asked: none of its pods is ready"):
+        do("virt1")
+
+
+def test_a_pool_goes_out_in_batches(cloud: SmallCloud, capsys: pytest.CaptureFixture[str]) -> None:
+    """The computes are three servers, each with a member of every quorum: one at a time, whatever the batch."""
+    for server in ("virt1", "virt2", "virt3"):
+        assert do(pool="compute", batch="100%") == 0
+        assert f"Out now, and may be stopped: {server}. Then: quorate maintenance --pool compute --end" in said(capsys)
+        assert do(pool="compute", end=True) == 0
+    assert "Maintenance of pool compute has ended: 3 were out and are back." in said(capsys)
+    assert cloud.leases == {}
+    assert {each["status"] for each in cloud.services.values()} == {"enabled"}
+
+
+def said(capsys: pytest.CaptureFixture[str]) -> str:
+    return capsys.readouterr().out
+
+
+@pytest.fixture
+def computes(cloud: SmallCloud, monkeypatch: pytest.MonkeyPatch) -> SmallCloud:
+    """The small cloud whose computes have no machines, and ten of them."""
+    made = SmallCloud(plan(parsed(full_size("100", computes=10))))
+    reach(monkeypatch, made)
+    assert cloud
+    return made
+
+
+def disabled(cloud: SmallCloud) -> list[str]:
+    return [name for name, each in cloud.services.items() if each["status"] == "disabled"]
+
+
+def test_batches_of_computes(computes: SmallCloud, capsys: pytest.CaptureFixture[str]) -> None:
+    names = list(computes.services)
+    assert len(names) == 10
+    assert do(pool="compute", batch="40%") == 0
+    assert disabled(computes) == names[:4]
+    assert do(pool="compute", batch="40%") == 0
+    assert disabled(computes) == names[:4], "the batch is out"
+    assert do(pool="compute", end=True) == 0
+    assert "6 of pool compute are left. The next batch:" in said(capsys)
+    assert disabled(computes) == []
+    assert do(pool="compute", batch="40%") == 0
+    assert disabled(computes) == names[4:8]
+    assert do(pool="compute", abort=True) == 0
+    assert "Maintenance of pool compute has ended: 8 were out and are back." in said(capsys)
+    assert (disabled(computes), computes.leases) == ([], {})
+
+
+def test_a_pool_is_killed_and_goes_on(computes: SmallCloud) -> None:
+    names = list(computes.services)
+    for after in (1, 2, 5, 7):
+        killed_after(computes, after, "", pool="compute", batch="3")
+    assert do(pool="compute", batch="3") == 0
+    assert disabled(computes) == names[:3]
+    for after in (1, 3):
+        killed_after(computes, after, "", pool="compute", end=True)
+    assert do(pool="compute", batch="3", end=True) == 0
+    assert disabled(computes) == []
+    assert operation_lease.current(computes.cluster().api).done == tuple(reversed(names[:3]))  # type: ignore[union-attr]
+
+
+def test_a_compute_that_fails_is_brought_back_and_the_others_go_on(
+    computes: SmallCloud, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = list(computes.services)
+    computes.instances.append(instance(names[1]))
+    assert do(pool="compute", batch="3", max_failed=1) == 1
+    assert disabled(computes) == [names[0], *names[2:4]]
+    assert f"FAILED {names[1]}: 1 instances run there" in said(capsys)
+    computes.instances.append(instance(names[5]))
+    do(pool="compute", end=True)
+    with pytest.raises(UserError, match="Stopped: 2 of pool compute have failed, and --max-failed admits 1") as stopped:
+        do(pool="compute", batch="3", max_failed=1)
+    assert f"Out now: {names[4]}. End with --abort" in str(stopped.value)
+    assert disabled(computes) == [names[4]]
+    assert do(pool="compute", batch="3", max_failed=2) == 1
+    assert disabled(computes) == [names[4], *names[6:8]]
+
+
+def test_a_plan_of_a_pool(computes: SmallCloud, capsys: pytest.CaptureFixture[str]) -> None:
+    assert do(pool="compute", batch="40%", max_failed=2, plan=True) == 0
+    planned = said(capsys)
+    assert planned.startswith("Pool compute: 10 in 3 batches of at most 4; a run stops when more than 2 have failed.")
+    assert planned.count("Nothing is changed by this plan.") == 4
+    assert computes.changes == []

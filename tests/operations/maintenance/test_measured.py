@@ -1,0 +1,26 @@
+"""Durations of `--plan` are those that docs/cloud.md reports."""
+
+from __future__ import annotations
+
+from operations.maintenance import measured
+from tests.stacks import ROOT
+
+NAMES = {"placement-api": "Placement", "neutron-server": "Neutron", "horizon": "Horizon", "keystone": "Keystone"}
+
+
+def test_the_figures_are_in_their_source() -> None:
+    text = (ROOT / "docs" / "cloud.md").read_text(encoding="utf-8")
+    (row,) = (
+        line for line in text.splitlines() if line.startswith("| every node drained, in 50 minutes | 2026-11-26 |")
+    )
+    for process, seconds in measured.SILENCES.items():
+        assert f"{NAMES[process]} {seconds} s" in row
+    said = " ".join(text.split())
+    assert "each machine with messaging or databases took 7 to 9, those with storage a minute" in said
+    assert set(measured.DRAINS.values()) == {"7 to 9 minutes", "a minute"}
+    assert "2026-11-26, docs/cloud.md" in measured.SOURCE
+
+
+def test_what_was_not_measured_has_no_figure() -> None:
+    assert measured.drain(["keystone"]) == ""
+    assert measured.silence(["mysqld"]) == ""
