@@ -16,12 +16,12 @@ import contract
 from blueprint.plan import plan_json, planner
 from blueprint.plan.plan import Plan
 from blueprint.problems import InvalidStackError, Problem
-from blueprint.stackfile import loader
+from blueprint.stackfile import given_secrets, loader
 from blueprint.stackfile.root_secret import WithoutRootSecret
 from components import previous, target
 from components.cloud import Cloud, CloudArgs
 from components.k8s_master.pki import Pki
-from components.secrets import Keyring
+from components.secrets import GIVEN, Keyring
 from components.target import Target
 from components.target.live import Live
 from components.target.render import Render
@@ -69,7 +69,7 @@ def main() -> None:
         Path(target.secrets_directory(stack)).mkdir(mode=0o700, exist_ok=True)
 
     landing = _target(plan, stack, root_secret)
-    cloud = Cloud("cloud", CloudArgs(plan, stack, landing, root_secret), landing.options())
+    cloud = Cloud("cloud", CloudArgs(plan, stack, landing, root_secret, _given_secrets(plan)), landing.options())
     history = previous.Previous("previous", plan, pulumi.ResourceOptions(depends_on=[cloud]))
 
     pulumi.export("architecture", plan.architecture.name)
@@ -91,6 +91,22 @@ def _root_secret(plan: Plan, stack: str) -> pulumi.Output[str] | None:
         raise InvalidStackError([Problem("quorate:rootSecret", absent.missing())])
     pulumi.warn(absent.placeholders())
     return None
+
+
+def _given_secrets(plan: Plan) -> pulumi.Output[dict[str, str]] | None:
+    """Returns the secrets that other systems gave; None if the stack has none. A preview warns of missing ones."""
+    wanted = given_secrets.used(plan.settings)
+    if not wanted:
+        return None
+    values, problems = given_secrets.read(wanted, os.environ)
+    if problems and not runtime.is_dry_run():
+        raise InvalidStackError(problems)
+    for problem in problems:
+        pulumi.warn(f"{problem}; this preview has a placeholder instead")
+    sealed = pulumi.Config("quorate").get_secret_object(given_secrets.COPIED) or pulumi.Output.secret({})
+    return pulumi.Output.secret(sealed).apply(
+        lambda found: {f"{GIVEN}{name}": str(text) for name, text in found.items()} | values
+    )
 
 
 def _target(plan: Plan, stack: str, root_secret: pulumi.Output[str] | None) -> Target:

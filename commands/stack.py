@@ -21,8 +21,10 @@ from urllib.parse import unquote, urlsplit
 
 import yaml
 
+from blueprint.openstack.given_secret import sealed_name
 from blueprint.plan.plan import Plan
 from blueprint.plan.planner import plan
+from blueprint.stackfile import given_secrets
 from blueprint.stackfile.loader import COPIED, COPY, load_file
 from blueprint.stackfile.settings import EXISTING, Settings
 from commands import build_directory
@@ -146,7 +148,7 @@ def load(root: Path, name: str) -> ValidStack:
         settings.target,
         settings.machines,
         str(provider) if provider else None,
-        any(is_encrypted(value) for value in config_of(document).values()),
+        bool(_encrypted_values(config_of(document))),
         settings=settings,
     )
 
@@ -235,15 +237,20 @@ class Workspace:
         build_directory.make(self.directory)
         atomic.write(self.project / "Pulumi.yaml", (self.root / "Pulumi.yaml").read_text(encoding="utf-8"))
         document = read_document(source)
+        settings = config_of(document)
+        options = {key: value for key, value in settings.items() if not is_encrypted(value)}
+        given = _encrypted_values(options)
         if not keep_secrets:
             document = without_secrets(document)
-        elif not any(is_encrypted(value) for value in config_of(document).values()):
+        elif not _encrypted_values(settings):
             document.pop("encryptionsalt", None)
         config = {key: _as_json(value) for key, value in config_of(document).items()}
-        if keep_secrets or len(_to_yaml(config)) > LARGEST_CONFIGURATION:
+        if keep_secrets or given or len(_to_yaml(config)) > LARGEST_CONFIGURATION:
             copy = {"stack": self.stack, "file": os.path.relpath(source, self.root)}  # relative to the program
             config = {key: value for key, value in config.items() if _is_copied(key, value)}
             config[f"quorate:{COPY}"] = copy
+            if keep_secrets and given:
+                config[f"quorate:{given_secrets.COPIED}"] = {sealed_name(each): {"secure": each} for each in given}
         atomic.write(self.stack_file, _to_yaml({**document, "config": config}))
 
 
@@ -310,12 +317,27 @@ def as_rendered(original: Stack, directory: Path, **changes: object) -> Stack:
 
 
 def without_secrets(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns a stack file's content without encrypted values and without Pulumi's encryption keys."""
+    """Returns a stack file's content without encrypted values, also those in options, and without the keys for them."""
     encryption = ("encryptionsalt", "encryptedkey", "secretsprovider")
     return {
         **{key: value for key, value in document.items() if key not in encryption},
-        "config": {key: value for key, value in config_of(document).items() if not is_encrypted(value)},
+        "config": _without_encrypted(config_of(document)),
     }
+
+
+def _without_encrypted(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    entries = cast("dict[str, Any]", value)
+    return {key: _without_encrypted(each) for key, each in entries.items() if not is_encrypted(each)}
+
+
+def _encrypted_values(value: object) -> list[str]:
+    """Returns the encrypted values in a configuration, in its order."""
+    if is_encrypted(value):
+        return [str(cast("dict[str, Any]", value)["secure"])]
+    inner = cast("dict[str, Any]", value).values() if isinstance(value, dict) else ()
+    return [found for each in inner for found in _encrypted_values(each)]
 
 
 def config_of(document: Mapping[str, Any]) -> dict[str, Any]:

@@ -34,6 +34,8 @@ class CloudArgs:
     target: Target
     root_secret: pulumi.Output[str] | None
     """The secret from which all other secrets of the cloud are derived; None in a preview without the passphrase."""
+    given_secrets: pulumi.Output[dict[str, str]] | None = None
+    """Values of the secrets that other systems gave, by name; None if the stack has none."""
 
     @property
     def certificates(self) -> Pki:
@@ -180,7 +182,7 @@ class Cloud(Component[CloudArgs]):
             MachinePool(f"{name}-{pool}", arguments, self.child(depends_on=after))
 
     def _environment(self, name: str, args: CloudArgs) -> None:
-        arguments = EnvironmentArgs(ENVIRONMENT, args.plan, args.target, args.root_secret)
+        arguments = EnvironmentArgs(ENVIRONMENT, args.plan, args.target, args.root_secret, args.given_secrets)
         providers = pulumi.ResourceOptions(providers=[args.target.kubernetes])
         opts = pulumi.ResourceOptions.merge(self.child(), providers)
         Environment(f"{name}-{ENVIRONMENT}", arguments, opts)

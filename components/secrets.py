@@ -15,6 +15,8 @@ import pulumi
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
+GIVEN = "given/"
+"""Beginning of the names of secrets that other systems gave (blueprint/openstack/given_secret.py)."""
 LENGTH = 32
 """Length of a derived secret in bytes: that of a Fernet key."""
 
@@ -28,6 +30,8 @@ class Keyring:
     """The stack's root secret; None in a preview without the passphrase."""
     generations: Mapping[str, int] = field(default_factory=dict[str, int])
     """Generation of each secret by name, increased when the secret is replaced; by default 1."""
+    given: pulumi.Output[dict[str, str]] | None = None
+    """Values of the secrets that other systems gave, by name; None if there are none, or in such a preview."""
 
     def generation(self, key: str) -> int:
         """Returns the generation of the secret with a key such as nova/database or nova/database:1.
@@ -41,9 +45,14 @@ class Keyring:
         """Calls `write` with the function that returns secrets by key. Returns the result as a Pulumi secret."""
         if self.root is None:
             return pulumi.Output.secret(write(placeholder))
-        return pulumi.Output.secret(self.root).apply(lambda root: write(lambda key: self._derived(root, key)))
+        if self.given is None:
+            return pulumi.Output.secret(self.root).apply(lambda root: write(lambda key: self._derived(root, key)))
+        both = pulumi.Output.all(pulumi.Output.secret(self.root), pulumi.Output.secret(self.given))
+        return both.apply(lambda each: write(lambda key: each[1].get(key) or self._derived(each[0], key)))
 
     def _derived(self, root: str, key: str) -> str:
+        if key.startswith(GIVEN):  # a preview without the value: an update without it is refused
+            return placeholder(key)
         return derive(root, self.environment, key.partition(":")[0], self.generation(key))
 
 

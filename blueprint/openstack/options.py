@@ -13,13 +13,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
+from blueprint.openstack.given_secret import FORMS, GivenSecret
 from blueprint.openstack.projects.records import Records
 from blueprint.problems import Problem, quoted, shown
 from text.suggestion import did_you_mean
 
 Kind = Literal["string", "integer", "float", "boolean", "port", "list", "dict", "multi"]
 Scalar = str | int | float | bool
-Value = Scalar | tuple[Scalar, ...]
+Value = Scalar | tuple[Scalar, ...] | GivenSecret
 Sections = Mapping[str, Mapping[str, Value]]
 """Values of options in a stack file for one configuration file, by section and then by option."""
 
@@ -85,7 +86,10 @@ def plain_problems(key: str, form: Literal["ini", "flat"], sections: Sections) -
         if form == "ini" and not section:
             yield Problem(key, "has options without a section; write the section's name in place of the empty text")
         for name, value in given.items():
-            if isinstance(value, tuple):
+            if isinstance(value, GivenSecret):
+                wrong = "is a secret, which only files of OpenStack's programs can have; remove it"
+                yield Problem(f"{key}.{section}.{name}", wrong)
+            elif isinstance(value, tuple):
                 yield Problem(f"{key}.{section}.{name}", "is a list; write the value as the program reads it, as text")
             elif wrong := _misfit("string", value):
                 yield Problem(f"{key}.{section}.{name}", wrong)
@@ -139,10 +143,12 @@ def _wrong(name: str, value: Value, section: str, known: Mapping[str, Option], w
         return f"is not an option of section {section} in {where}{hint}; write an option of its configuration reference"
     if option.renamed:
         return f"is deprecated in {where}; write {option.renamed.replace('/', '.')}"
+    if isinstance(value, GivenSecret):
+        return None
     if option.secret:
         return (
-            "is a secret, and a stack file is not; remove it: Quorate derives passwords and connection addresses from "
-            "quorate:rootSecret"
+            "is a secret, and a stack file is not; remove it, because Quorate derives its services' passwords and "
+            f"connection addresses; if another system gave it, write {FORMS}"
         )
     return _misfit(option.kind, value)
 
@@ -169,7 +175,7 @@ def warnings(key: str, known: Collection[str], release: str, files: Mapping[str,
                     yield f"{key}.{file}.{section}.{name}: a release after {release} removes this option ({reason})"
 
 
-def _misfit(kind: Kind, value: Value) -> str | None:
+def _misfit(kind: Kind, value: Scalar | tuple[Scalar, ...]) -> str | None:
     """Returns why a value does not fit the option's type; None if it does. `$name`, another option's value, fits."""
     texts = value if isinstance(value, tuple) else (value,)
     if any(isinstance(text, str) and ("\n" in text or "\r" in text) for text in texts):

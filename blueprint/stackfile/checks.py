@@ -18,6 +18,7 @@ from blueprint.stackfile import (
     cloud_content,
     environment_options,
     further_clusters,
+    given_secrets,
     physical_networks,
     preparation_settings,
     secret_versions,
@@ -163,6 +164,8 @@ def _options(settings: Settings) -> Iterator[Problem]:
         unlisted = dict(plain.get(project, {}))
         if key.startswith("quorate:nodes."):  # values of single nodes are oslo.config's
             unlisted.clear()
+            for where, _ in given_secrets.in_options(key, files):
+                yield Problem(where, "is a secret, which all nodes share; write it for the project or the service")
         listed = {file: sections for file, sections in files.items() if file not in unlisted}
         yield from options.problems(key, project, (*known.get(project, ()), *unlisted), settings.release, listed)
         for file in files.keys() & unlisted.keys():

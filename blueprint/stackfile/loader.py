@@ -78,7 +78,7 @@ def _of_copy(copy: reader.Configuration, named: str, *, stack: str, file: str) -
         raise InvalidStackError(problems)
     secrets = {key: value for key, value in copy.raw.items() if key in reader.SECRETS}
     settings = {key: value for key, value in original.raw.items() if key not in reader.SECRETS}
-    return replace(copy, raw={**settings, **secrets})
+    return replace(copy, raw={**settings, **secrets}, encrypted=copy.encrypted & reader.SECRETS | original.encrypted)
 
 
 def _text(value: object) -> str:

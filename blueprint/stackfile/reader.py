@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from blueprint import yaml_file
+from blueprint.openstack.given_secret import FORMS
 from blueprint.problems import InvalidStackError, Problem
 from text import clear_text
 
@@ -70,7 +71,11 @@ def secret_problems(configuration: Configuration) -> list[Problem]:
     problems: list[Problem] = []
     for key, value in configuration.raw.items():
         encrypted = key in configuration.encrypted
-        if encrypted and key not in SECRETS:
+        if encrypted and key in ("projects", "services"):
+            advice = "run 'quorate', or set PULUMI_OPTION_CONFIG_FILE to the stack's copy (docs/pulumi.md)"
+            message = f"has encrypted options, which only the stack's copy passes on; {advice}"
+            problems.append(Problem(f"{_PREFIX}{key}", message))
+        elif encrypted and key not in SECRETS:
             problems.append(Problem(f"{_PREFIX}{key}", "is encrypted, but is not a secret; write it in clear text"))
         elif not encrypted and key in SECRETS:
             problems.append(_in_clear(f"{_PREFIX}{key}"))
@@ -115,8 +120,7 @@ def _in_clear(where: str) -> Problem:
     if ".options." in where:
         message = (
             "holds a secret in clear text; remove it from the file (and from its history): Quorate derives "
-            "the services' passwords itself, and a stack file has no place yet for one that another "
-            "system gave (docs/not-built.md)"
+            f"the services' passwords itself; if another system gave it, write {FORMS}"
         )
         return Problem(where, message)
     return Problem(

@@ -16,6 +16,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
+from blueprint.openstack.given_secret import FORMS, GivenSecret
 from blueprint.patterns import check_name, expand
 from blueprint.problems import quoted, shown
 from formats import image_reference
@@ -163,7 +164,10 @@ def _option_value(value: object, handler: Callable[[object], Any]) -> Any:
         # JSON lists reach this function as Python lists, which strict mode does not accept as tuples.
         return handler(tuple(cast("list[object]", value)) if isinstance(value, list) else value)
     except ValidationError:
-        raise error("is not the value of an option; write text, a number, true, false or a list of these") from None
+        raise error(
+            "is not the value of an option; write text, a number, true, false or a list of these, or a secret as "
+            f"{FORMS}"
+        ) from None
 
 
 def _domain(value: str) -> str:
@@ -207,7 +211,7 @@ PlainValue = Annotated[
     WrapValidator(_plain_value),
 ]
 _Scalar = str | int | Annotated[float, Field(allow_inf_nan=False)] | bool
-OptionValue = Annotated[_Scalar | tuple[_Scalar, ...], WrapValidator(_option_value)]
+OptionValue = Annotated[_Scalar | tuple[_Scalar, ...] | GivenSecret, WrapValidator(_option_value)]
 """The value of an OpenStack option; blueprint/openstack/options.py checks it against the option's type."""
 
 # The limits of these types catch typing errors; they are far above the sizes of real servers.

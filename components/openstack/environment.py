@@ -32,6 +32,8 @@ class EnvironmentArgs:
     target: Target
     root_secret: pulumi.Output[str] | None
     """The secret from which all other secrets of the cloud are derived; None in a preview without the passphrase."""
+    given_secrets: pulumi.Output[dict[str, str]] | None = None
+    """Values of the secrets that other systems gave, by name; None if the stack has none."""
 
 
 class Environment(Component[EnvironmentArgs]):
@@ -51,7 +53,8 @@ class Environment(Component[EnvironmentArgs]):
     def build(self, name: str, args: EnvironmentArgs) -> None:
         foundation = storage.foundation(name, args.name, self.child())
         replaced = args.plan.settings.secrets
-        keyring = Keyring(args.name, args.root_secret, {name: each.generation for name, each in replaced.items()})
+        generations = {name: each.generation for name, each in replaced.items()}
+        keyring = Keyring(args.name, args.root_secret, generations, args.given_secrets)
         around = wiring(args.plan, args.name)
         nodes = network_policies.node_networks(args.plan)
         scope = Scope(args.name, around, keyring, nodes, foundation, args.target.secrets)

@@ -22,12 +22,15 @@ from openstack.config.layers import (
 
 
 def public_text(file: WrittenFile) -> str | None:
-    """Returns a file's text for a ConfigMap, which contains no secrets; None for a text file with secrets.
+    """Returns a file's text for a ConfigMap, which contains no secrets.
 
-    Raises ValueError for a value that the file's format cannot represent.
+    None for a file with secrets that has no fragment for them, so that all of it is secret. Raises ValueError for a
+    value that the file's format cannot represent.
     """
     if isinstance(file, TextFile):
         return None if secret_names(file) else _joined(file, _never)
+    if file.fragment is None and secret_names(file):
+        return None
     return _text(file, _selected(file.document(), with_secrets=False), _never)
 
 
@@ -41,7 +44,7 @@ def secret_text(file: WrittenFile, reveal: Reveal) -> str | None:
     if isinstance(file, TextFile):
         return _joined(file, reveal)
     if file.fragment is None:
-        raise ValueError(f"{file.name} has options with secrets, and no fragment that they can be written to")
+        return _text(file, file.document(), reveal)
     return _text(file, _selected(file.document(), with_secrets=True), reveal)
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from blueprint.openstack import options
+from blueprint.openstack.given_secret import GivenSecret
 from blueprint.stackfile.service_options import node_names
 from blueprint.stackfile.settings import Options, Settings
 from openstack.config import tenants_room
-from openstack.config.layers import ConfigFile, Layer, Origin, Repeated, Section, Value, WrittenFile
+from openstack.config.layers import ConfigFile, Layer, Origin, Repeated, Scalar, Secret, Section, Value, WrittenFile
 from openstack.config.wiring import Wiring
 
 
@@ -44,19 +45,25 @@ def node_layers(file: str, around: Wiring, settings: Settings, service: str, nod
 
 def _layer(level: Origin, source: str, release: str, file: str, given: Options) -> Layer:
     if not options.is_listed(release, file):  # of a program with names of its own
-        return Layer(level, source, given[file])
+        return Layer(level, source, {name: _section(each, {}) for name, each in given[file].items()})
     known = options.listed(release, file)
     sections = {name: _section(given[file][name], known.get(name, {})) for name in given[file]}
     return Layer(level, source, sections)
 
 
 def _section(given: Mapping[str, options.Value], known: Mapping[str, options.Option]) -> Section:
-    names = {name: options.canonical(name) for name in given}
+    names = {name: options.canonical(name) if known else name for name in given}
     return {names[name]: _value(value, known.get(names[name])) for name, value in given.items()}
 
 
 def _value(value: options.Value, option: options.Option | None) -> Value:
     """Returns a value in the form of its option: Repeated for the kind `multi`, otherwise unchanged."""
+    written: Scalar | tuple[Scalar, ...] = _secret(value) if isinstance(value, GivenSecret) else value
     if option and option.kind == "multi":
-        return Repeated(value if isinstance(value, tuple) else (value,))
-    return value
+        return Repeated(written if isinstance(written, tuple) else (written,))
+    return written
+
+
+def _secret(given: GivenSecret) -> Secret:
+    """Returns the secret of another system as a value of oslo.config, which replaces $name in values."""
+    return Secret(given.key, encode=lambda text: text.replace("$", "$$"))

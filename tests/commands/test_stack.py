@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from blueprint.openstack.given_secret import sealed_name
 from blueprint.problems import InvalidStackError
 from blueprint.stackfile.loader import COPIED, from_pulumi, load_file
 from commands import stack
@@ -91,6 +92,26 @@ def test_without_its_secrets_a_stack_file_needs_no_passphrase() -> None:
         "config": {"quorate:rootSecret": SEALED, "quorate:servers": [{"name": "a"}], "quorate:profile": "lab"},
     }
     assert without_secrets(document) == {"config": {"quorate:servers": [{"name": "a"}], "quorate:profile": "lab"}}
+
+
+def test_the_copy_has_the_encrypted_options_by_name_and_no_other_option(root: Path) -> None:
+    source = root / "Pulumi.dev.yaml"
+    ldap = {"user": "cn=svc", "password": SEALED}
+    projects = {"keystone": {"options": {"keystone.conf": {"ldap": ldap}}}}
+    document = {"config": {"quorate:profile": "lab", "quorate:projects": projects}, "encryptionsalt": SALT}
+    source.write_text(yaml.safe_dump(document), encoding="utf-8")
+    workspace = stack.main_workspace(root, "dev", {})
+    copy = {"quorate:profile": "lab", "quorate:copy": COPY}
+
+    workspace.prepare(source, keep_secrets=True)
+    given = {"quorate:given": {sealed_name(SEALED["secure"]): SEALED}}
+    expected = {"config": copy | given, "encryptionsalt": SALT}
+    assert yaml.safe_load(workspace.stack_file.read_text(encoding="utf-8")) == expected
+
+    workspace.prepare(source, keep_secrets=False)
+    assert yaml.safe_load(workspace.stack_file.read_text(encoding="utf-8")) == {"config": copy}
+    left = without_secrets(document)["config"]["quorate:projects"]
+    assert left == {"keystone": {"options": {"keystone.conf": {"ldap": {"user": "cn=svc"}}}}}
 
 
 def test_a_temporary_workspace_is_gone_afterwards(root: Path) -> None:

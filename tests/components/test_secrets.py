@@ -62,9 +62,12 @@ def test_a_text_with_a_secret_is_secret_as_a_whole() -> None:
     assert secret_text(TextFile("x", ("text",)), str.upper) is None
 
 
-def test_a_file_with_secrets_needs_a_fragment() -> None:
-    with pytest.raises(ValueError, match=r"nova\.conf has options with secrets, and no fragment"):
-        secret_text(ConfigFile("nova.conf", "ini", FILE.layers), str.upper)
+def test_a_file_with_secrets_and_no_fragment_is_secret_as_a_whole() -> None:
+    whole = ConfigFile("nova.conf", "ini", FILE.layers)
+    assert public_text(whole) is None
+    text = secret_text(whole, str.upper) or ""
+    assert (public_text(FILE) or "").splitlines()[-1] in text
+    assert (secret_text(FILE, str.upper) or "").splitlines()[-1] in text
 
 
 def cloud(root: str | None) -> list[Recorded]:

@@ -93,14 +93,6 @@ def test_a_topology_with_etcd_is_read_and_its_missing_store_is_named(tmp_path: P
     assert any("glance-api" in each and "Ceph" in each for each in made.warnings)
 
 
-def test_a_password_of_another_system_is_refused_with_a_reason_that_helps() -> None:
-    ldap = {"url": "ldaps://ad.example.org", "user": "cn=svc", "password": "change-me-now"}
-    with pytest.raises(InvalidStackError) as refused:
-        planned(projects={"keystone": {"options": {"keystone.conf": {"ldap": ldap}}}})
-    assert "change-me-now" not in str(refused.value)
-    assert "rootSecret" not in str(refused.value)
-
-
 @pytest.mark.parametrize(
     ("cluster", "user", "said"),
     [

@@ -68,11 +68,17 @@ CASES = {
     ),
     "two lines": option("has a value of several lines; write one line", "a\n[x]\nb = 1", name="instances_path"),
     "a mapping as a value": option("is not the value of an option; write text", {"a": 1}),
+    "a secret in two places": option(
+        "is not the value of an option; write text", {"environment": "LDAP", "file": "/run/ldap"}, "neutron", "password"
+    ),
+    "a secret in no variable": option(
+        "is not the value of an option; write text", {"environment": "not a name"}, "neutron", "password"
+    ),
     "nothing as a value": option("is not the value of an option; write text", None),
     "a secret by its name": option("holds a secret in clear text", "hunter2", "neutron", "password"),
     "a password that another system gave": option(
         "holds a secret in clear text; remove it from the file (and from its history): Quorate derives the services' "
-        "passwords itself, and a stack file has no place yet for one that another system gave",
+        "passwords itself; if another system gave it, write {environment: NAME}, {file: path}",
         "hunter2",
         "neutron",
         "password",
