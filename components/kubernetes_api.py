@@ -64,12 +64,14 @@ if TYPE_CHECKING:
     from pulumi_kubernetes.meta import v1 as meta
     from pulumi_kubernetes.networking import v1 as networking
     from pulumi_kubernetes.policy import v1 as policy
+    from pulumi_kubernetes.rbac import v1 as rbac
     from pulumi_kubernetes.scheduling import v1 as scheduling
     from pulumi_kubernetes.storage import v1 as storage
 else:
     apps, batch, core, meta, policy = map(ApiGroup, ("apps/v1", "batch/v1", "core/v1", "meta/v1", "policy/v1"))
-    networking, scheduling, storage = map(
-        ApiGroup, ("networking.k8s.io/v1", "scheduling.k8s.io/v1", "storage.k8s.io/v1")
+    networking, rbac, scheduling, storage = map(
+        ApiGroup,
+        ("networking.k8s.io/v1", "rbac.authorization.k8s.io/v1", "scheduling.k8s.io/v1", "storage.k8s.io/v1"),
     )
 
-__all__ = ["apps", "batch", "core", "meta", "networking", "policy", "scheduling", "storage"]
+__all__ = ["apps", "batch", "core", "meta", "networking", "policy", "rbac", "scheduling", "storage"]

@@ -64,6 +64,7 @@ from policy.rules import (
     updates,
     version_changes,
     virt,
+    volume_managers,
     waivers,
 )
 
@@ -94,6 +95,7 @@ FAMILIES = (
     backups,
     control_plane,
     virt,
+    volume_managers,
     libvirt_domains,
     load_balancing,
     anti_affinity,

@@ -99,7 +99,7 @@ class Pod:
         return core.PodSpecArgs(
             service_account_name=process.name,
             image_pull_secrets=pull_secrets(self.settings),
-            automount_service_account_token=False,
+            automount_service_account_token=process.lease,
             enable_service_links=False,
             priority_class_name=self._priority(),
             host_network=process.host_network or None,

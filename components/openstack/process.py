@@ -14,7 +14,7 @@ from blueprint.plan.layout import ServicePlan
 from blueprint.plan.nodes import Node
 from blueprint.stackfile.settings import Settings
 from components.component import Component, Facts, plain
-from components.kubernetes_api import apps, core, meta, networking, policy
+from components.kubernetes_api import apps, core, meta, networking, policy, rbac
 from components.openstack import labels, network_policies, storage
 from components.openstack.pod import Pod, has_cluster_ip
 from components.openstack.scope import Scope
@@ -79,6 +79,8 @@ class Process(Component[ProcessArgs]):
         opts = self.child(depends_on=[args.scope.foundation.namespace])
         data = kolla.data(args.definition, args.files)
         before: list[pulumi.Resource] = [_service_account(name, args, opts)]
+        if args.definition.lease:
+            before += _lease_rights(name, args, opts)
         if not args.definition.host_network:
             before.append(_network_policy(name, args, opts))
         if data:
@@ -107,6 +109,23 @@ def _service_account(name: str, args: ProcessArgs, opts: pulumi.ResourceOptions)
     return core.ServiceAccount(
         name, metadata=_metadata(args, args.definition.name), automount_service_account_token=False, opts=opts
     )
+
+
+def _lease_rights(name: str, args: ProcessArgs, opts: pulumi.ResourceOptions) -> list[pulumi.Resource]:
+    """Creates the rights of a process's ServiceAccount to its Lease. Kubernetes cannot limit `create` to a name."""
+    process = args.definition.name
+    own = {"api_groups": ["coordination.k8s.io"], "resources": ["leases"]}
+    rules = [
+        rbac.PolicyRuleArgs(**own, verbs=["create"]),
+        rbac.PolicyRuleArgs(**own, resource_names=[process], verbs=["get", "update"]),
+    ]
+    role = rbac.Role(name, metadata=_metadata(args, process), rules=rules, opts=opts)
+    account = rbac.SubjectArgs(kind="ServiceAccount", name=process, namespace=args.scope.environment)
+    reference = rbac.RoleRefArgs(api_group="rbac.authorization.k8s.io", kind="Role", name=process)
+    binding = rbac.RoleBinding(
+        name, metadata=_metadata(args, process), subjects=[account], role_ref=reference, opts=opts
+    )
+    return [role, binding]
 
 
 def _network_policy(name: str, args: ProcessArgs, opts: pulumi.ResourceOptions) -> networking.NetworkPolicy:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from blueprint.openstack.projects.records import own_records
-from openstack import accounts, ceph_client
+from openstack import accounts, ceph_client, scripts
 from openstack.config import cephx, sections
-from openstack.config.layers import ConfigFile, Layer, Origin, WrittenFile
+from openstack.config.layers import ConfigFile, Layer, Origin, TextFile, WrittenFile
 from openstack.config.uwsgi import uwsgi
 from openstack.config.wiring import Wiring
 from openstack.definition import JobDefinition
@@ -35,7 +35,8 @@ def configure(wiring: Wiring, _name: str) -> tuple[WrittenFile, ...]:
             "ceph": {
                 "volume_driver": "cinder.volume.drivers.rbd.RBDDriver",
                 "volume_backend_name": "ceph",
-                # A common host name lets any instance manage a volume, not only the instance that created it.
+                # A common host name lets any instance manage a volume, not only the instance that created it. One
+                # instance runs at a time (scripts/one_manager).
                 "backend_host": "ceph",
                 "rbd_pool": _VOLUMES,
                 "rbd_user": "cinder",
@@ -63,6 +64,7 @@ def configure(wiring: Wiring, _name: str) -> tuple[WrittenFile, ...]:
             ),
             fragment="/etc/cinder/cinder.conf.d/secrets.conf",
         ),
+        *(TextFile(f"one_manager-{module}", (text,)) for module, text in scripts.modules("one_manager").items()),
         uwsgi(wiring, "cinder-api", "cinder-api-uwsgi.ini", "cinder.wsgi.api"),
         *ceph_client.files(wiring, cephx.CINDER, _BACKUP_ENTITY),
     )

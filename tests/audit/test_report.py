@@ -65,6 +65,7 @@ def report(tmp_path: Path) -> Callable[[list[Event]], Report]:
 Reports = Callable[[list[Event]], Report]
 
 NOT_APPLICABLE = {
+    "one-manager-per-volume",
     "carriers-have-own-pods",
     "nova-reserves-host",
     "network-policy-admits-tunnels",

@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
-import pytest
+import json
+import re
 
-from tests.reports.stacks import named, objects, planned, setting
+from openstack import scripts
+from tests.reports.stacks import named, objects, planned
 
 
-@pytest.mark.xfail(strict=True, reason="not built: docs/not-built.md, one manager for each volume")
 def test_a_volume_has_one_manager_at_a_time() -> None:
     """An instance that starts claims the unfinished work of all that share its host name (cinder/manager.py)."""
-    made = planned()
-    replicas = named(objects(made), "Deployment", "cinder-volume")["spec"]["replicas"]
-    host = setting(made, "cinder-volume", "cinder.conf", "ceph", "backend_host")
-    cluster = setting(made, "cinder-volume", "cinder.conf", "DEFAULT", "cluster")
-    locks = setting(made, "cinder-volume", "cinder.conf", "coordination", "backend_url")
-    assert replicas == 1 or (host is None and cluster and locks)
+    made = objects(planned())
+    data = named(made, "ConfigMap", "cinder-volume-kolla")["data"]
+    kolla = json.loads(data["config.json"])
+    assert re.search("^backend_host = ceph$", data["cinder.conf"], re.MULTILINE)
+    assert " one_manager run cinder-volume " in kolla["command"]
+    copied = {file["dest"] for file in kolla["config_files"]}
+    assert copied >= {f"/etc/cinder/one_manager/{module}" for module in scripts.modules("one_manager")}
+    pod = named(made, "Deployment", "cinder-volume")["spec"]["template"]["spec"]
+    assert (pod["serviceAccountName"], pod["automountServiceAccountToken"]) == ("cinder-volume", True)
+
+
+def test_no_other_pod_has_a_token_of_the_api() -> None:
+    made = objects(planned())
+    workloads = [each.inputs for each in made if each.kind in ("Deployment", "StatefulSet", "DaemonSet")]
+    pods = {each["metadata"]["name"]: each["spec"]["template"]["spec"] for each in workloads}
+    openstack = {name: pod for name, pod in pods.items() if pod.get("serviceAccountName") == name}
+    assert len(openstack) > 20
+    assert [name for name, pod in openstack.items() if pod["automountServiceAccountToken"]] == ["cinder-volume"]

@@ -268,6 +268,9 @@ class ProcessDefinition:
     """Size of the volume for backups of the process's data, on a node that runs a member; None for no backups."""
     grace: Count = 30
     """Seconds from SIGTERM until the pod is killed."""
+    lease: bool = False
+    """Whether the process's pods use the Lease of the process's name: they have a token of the Kubernetes API, with which
+    they may read and write this Lease, and nothing else."""
     after: DnsLabel | None = None
     """The process of the same project that must be ready before this one is created or changed, because it answers the
     requests of this one's start."""

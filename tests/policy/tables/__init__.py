@@ -48,6 +48,7 @@ from tests.policy.tables import (
     updates,
     version_changes,
     virt,
+    volume_managers,
     waivers,
 )
 
@@ -94,6 +95,7 @@ CASES: tuple[Case, ...] = (
     *privileges.CASES,
     *secrets.CASES,
     *virt.CASES,
+    *volume_managers.CASES,
     *libvirt_domains.CASES,
     *network.CASES,
     *closed_world.CASES,
