@@ -269,8 +269,8 @@ class ProcessDefinition:
     grace: Count = 30
     """Seconds from SIGTERM until the pod is killed."""
     lease: bool = False
-    """Whether the process's pods use the Lease of the process's name: they have a token of the Kubernetes API, with which
-    they may read and write this Lease, and nothing else."""
+    """Whether the process's pods use the Lease of the process's name. They then have a token of the Kubernetes API, and
+    may create Leases, and read and change this one."""
     after: DnsLabel | None = None
     """The process of the same project that must be ready before this one is created or changed, because it answers the
     requests of this one's start."""

@@ -106,6 +106,6 @@ class Turns:
         """Writes the state, and waits for the time to pass or for a signal. `since`: start of the command."""
         state.write(at=now(), answered=self._lease.answered, active=since)
         got = signal.sigtimedwait(SIGNALS, seconds)
-        # A stopped process that goes on after its time gets a random number here (CPython 3.12 does not set it).
+        # A stopped process that goes on after its time gets a random number here (CPython 3.11 does not set it).
         if got and got.si_signo in (signal.SIGTERM, signal.SIGINT):
             self._is_ending = True
