@@ -5,7 +5,7 @@ from __future__ import annotations
 import configparser
 from collections.abc import Iterator, Mapping
 
-from policy.facts.kubernetes.configuration import read_by, sections, written
+from policy.facts.kubernetes.configuration import COMMAND, read_by, sections, written
 from policy.facts.kubernetes.workload import Workload
 from policy.facts.stack import Facts
 from policy.findings import Severity
@@ -59,7 +59,9 @@ def one_manager_per_volume(facts: Facts, workload: Workload) -> Iterator[RulePro
     texts = [config.files[_FILE] for config in read_by(workload, facts.config_maps) if _FILE in config.files]
     options = sections("\n".join(texts))
     if hosts := sorted(_shared_hosts(options, workload)):
-        if not any(_BY_LEASE in each.read() for each in written(workload, facts.config_maps)):
+        # Kolla's config.json has the command of a container. Other files may be the program itself.
+        commands = [each for each in written(workload, facts.config_maps) if each.name in (COMMAND, "config.json")]
+        if not any(_BY_LEASE in each.read() for each in commands):
             count = _instances(facts, workload)
             yield RuleProblem(f"{count} instances share the host {join_names(hosts)}", "one at a time, by a Lease")
         return

@@ -228,11 +228,11 @@ def _account(api: Api, namespace: str, rights: list[dict[str, Any]]) -> str:
         "RoleBinding": f"{roles}/rolebindings",
     }
     for each in rights:
-        moved = {**each, "metadata": {"name": each["metadata"]["name"]}}
+        moved: dict[str, Any] = {**each, "metadata": {"name": each["metadata"]["name"]}}
         if "subjects" in moved:
-            moved["subjects"] = [{**subject, "namespace": namespace} for subject in moved["subjects"]]
+            moved["subjects"] = [{**moved["subjects"][0], "namespace": namespace}]
         api.ask("POST", paths[each["kind"]], moved)
-    asked = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+    asked: dict[str, Any] = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
     return api.ask("POST", f"{paths['ServiceAccount']}/cinder-volume/token", asked)["status"]["token"]
 
 

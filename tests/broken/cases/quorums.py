@@ -247,6 +247,17 @@ CASES = [
         {"rabbitmq-pauses-minority": {"cloud-openstack-rabbitmq"}},
     ),
     Broken(
+        "several managers of a volume",
+        (
+            (
+                "ConfigMap",
+                "cloud-openstack-cinder-volume-kolla",
+                _configured('{"command": "cinder-volume --config-file /etc/cinder/cinder.conf"}', "config.json"),
+            ),
+        ),
+        {"one-manager-per-volume": {"cloud-openstack-cinder-volume"}},
+    ),
+    Broken(
         "classic queues",
         (
             (

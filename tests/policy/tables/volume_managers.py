@@ -1,3 +1,4 @@
+from openstack import scripts
 from policy.rules.volume_managers import one_manager_per_volume
 from tests.policy.cases import case
 from tests.policy.world import UNKNOWN, Given, cloud, config_map, daemons, machines, reading, workload
@@ -38,6 +39,22 @@ CASES = (
         options(SHARED),
         fails="cinder-volume",
         message="3 instances share the host ceph; expected one at a time, by a Lease",
+    ),
+    case(
+        one,
+        "the program, which the command does not run",
+        cloud(),
+        cinder(),
+        config_map(
+            "cinder-volume",
+            {
+                "cinder.conf": SHARED,
+                "config.json": '{"command": "cinder-volume"}',
+                "one_manager-__main__.py": scripts.modules("one_manager")["__main__.py"],
+            },
+        ),
+        fails="cinder-volume",
+        message="share the host ceph",
     ),
     case(
         one,
