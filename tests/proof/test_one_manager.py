@@ -27,9 +27,9 @@ from tests.reports.stacks import named, objects, planned
 from tests.stacks import ROOT
 
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/{}/leases"
-SECONDS = "5 3 0.4"
+SECONDS = "8 5 0.5"
 """Duration, deadline and period of the Lease, shorter than the defaults in about the same proportion."""
-PATIENCE = 30
+PATIENCE = 90
 COMMAND = """
 me=$POD-$$
 (trap '' TERM; while :; do echo "$me on" >>"$LOG"; sleep 0.05; done) &
@@ -267,8 +267,10 @@ def test_a_roll_hands_over_at_once(pods: Pods) -> None:
     pods.add()
     for number in range(1, 4):
         old = pods.active()
+        holder = pods.lease()["holderIdentity"]
         old.send(signal.SIGTERM)
         assert old.process.wait(PATIENCE) == 0
+        assert pods.lease()["holderIdentity"] != holder
         pods.add()
         pods.await_writes(besides=number)
     assert [line.split()[1] for line in pods.lines() if not line.endswith("on")] == ["start", "end"] * 3 + ["start"]
