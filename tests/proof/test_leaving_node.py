@@ -35,7 +35,7 @@ def plane(binaries: Path) -> Generator[ControlPlane]:
         terminate_pods(found.api, cache),
     ):
         for name in (LEAVING, STAYING):
-            found.api.ask("POST", "/api/v1/nodes", _node(name))
+            found.api.ask("POST", "/api/v1/nodes", node_object(name))
         found.api.ask("POST", DEPLOYMENTS, _deployment())
         spec = {"minAvailable": 1, "selector": {"matchLabels": LABELS}}
         found.api.ask(
@@ -44,9 +44,9 @@ def plane(binaries: Path) -> Generator[ControlPlane]:
             {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "guarded"}, "spec": spec},
         )
         # The second replica follows the first: by then the scheduler knows both nodes, and spreads them.
-        _until(lambda: len(_placed(found)) == 1)
+        until(lambda: len(_placed(found)) == 1)
         found.api.ask("PATCH", f"{DEPLOYMENTS}/guarded", {"spec": {"replicas": 2}}, content=MERGE)
-        _until(lambda: sorted(_placed(found)) == [LEAVING, STAYING])
+        until(lambda: sorted(_placed(found)) == [LEAVING, STAYING])
         yield found
 
 
@@ -74,7 +74,7 @@ def test_pods_are_evicted_and_the_node_deletes_itself(plane: ControlPlane, machi
     done = _leave(machine)
     assert done.returncode == 0, done.stdout + done.stderr
     assert plane.api.call("GET", f"/api/v1/nodes/{LEAVING}").status == 404
-    _until(lambda: _placed(plane) == [STAYING, STAYING])
+    until(lambda: _placed(plane) == [STAYING, STAYING])
     reset = (machine / "log").read_text().splitlines()[-1]
     assert reset.startswith("kubeadm reset --force")
     assert "--skip-phases=remove-etcd-member" in reset, "it deletes the data of a member that is still in the cluster"
@@ -152,14 +152,14 @@ def _placed(plane: ControlPlane) -> list[str]:
     ]
 
 
-def _until(condition: Callable[[], bool]) -> None:
+def until(condition: Callable[[], bool]) -> None:
     end = time.monotonic() + 60
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.2)
 
 
-def _node(name: str) -> dict[str, Any]:
+def node_object(name: str) -> dict[str, Any]:
     capacity = {"cpu": "4", "memory": "8Gi", "pods": "110"}
     return {
         "apiVersion": "v1",
