@@ -451,3 +451,14 @@ def test_a_plan_of_a_pool(computes: SmallCloud, capsys: pytest.CaptureFixture[st
     assert planned.startswith("Pool compute: 10 in 3 batches of at most 4; a run stops when more than 2 have failed.")
     assert planned.count("Nothing is changed by this plan.") == 4
     assert computes.changes == []
+
+
+def test_members_that_no_eviction_stops_are_counted_together(
+    cloud: SmallCloud, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """etcd's members run on after a drain, until the machines are stopped, which may be at the same time."""
+    assert do(pool="master", batch="100%") == 0
+    closed = [name for name, node in cloud.nodes.items() if node["spec"].get("unschedulable")]
+    assert closed == ["master1"]
+    printed = said(capsys)
+    assert "master2 stays for a later batch: master2 may not go now:\n  - etcd needs 2 of 3 members" in printed
