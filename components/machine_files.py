@@ -13,15 +13,23 @@ from components.machine import MachineArgs, MachinePoolArgs, Parts
 from components.openstack import directories
 from components.target import GuestMachine, Target
 from components.virt_host import restarts
-from contract import MASTER_POOL
+from contract import COMPUTE_POOL, MASTER_POOL
 
 
 def parts(plan: Plan, node: Node, certificates: Pki) -> Parts:
-    """Returns the files and steps of a node. The files are templates, which are the same for all nodes of a pool."""
+    """Returns the files and steps of a node."""
+    return _parts(plan, [node], certificates)
+
+
+def _parts(plan: Plan, nodes: Sequence[Node], certificates: Pki) -> Parts:
+    """Returns the files and steps of a pool's nodes. The files are templates, which are the same for all nodes."""
+    node = nodes[0]
     prepared = preparation.parts(plan, node)
     if not node.is_kubernetes_node:
         return prepared + k8s_master.member_parts(plan, node, certificates)
     found = prepared + kubelet.parts(node) + node_loss.parts(plan) + node_dns.parts() + directories.parts(plan, node)
+    if COMPUTE_POOL in node.roles:
+        found += Parts(certificates.compute_files(nodes))
     if MASTER_POOL in node.roles:
         return found + k8s_master.master_parts(plan, node, certificates)
     files = (*certificates.discovery_file(plan.masters[0]), kubelet.join_file(node))
@@ -48,4 +56,4 @@ def pool_arguments(plan: Plan, nodes: Sequence[Node], target: Target, certificat
     """Returns the arguments of the component for a pool of identical workers."""
     if plan.settings.has_existing_machines:
         return MachinePoolArgs(nodes, Parts(), target, existing=True)
-    return MachinePoolArgs(nodes, parts(plan, nodes[0], certificates), target)
+    return MachinePoolArgs(nodes, _parts(plan, nodes, certificates), target)

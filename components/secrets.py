@@ -10,10 +10,13 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import pulumi
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+T = TypeVar("T")
 
 GIVEN = "given/"
 """Beginning of the names of secrets that other systems gave (blueprint/openstack/given_secret.py)."""
@@ -41,7 +44,7 @@ class Keyring:
         name, _, generation = key.partition(":")
         return int(generation) if generation else self.generations.get(name, 1)
 
-    def written(self, write: Callable[[Callable[[str], str]], dict[str, str]]) -> pulumi.Output[dict[str, str]]:
+    def written(self, write: Callable[[Callable[[str], str]], T]) -> pulumi.Output[T]:
         """Calls `write` with the function that returns secrets by key. Returns the result as a Pulumi secret."""
         if self.root is None:
             return pulumi.Output.secret(write(placeholder))

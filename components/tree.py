@@ -14,7 +14,8 @@ Guarantees:
 Since a state can be edited, every operation first checks that its old and new properties refer only to paths below
 `build/<stack>/machines` and `build/<stack>/secrets/machines` of the clone, where the engine runs.
 
-Secret files are compared by their content in the state, which the engine encrypts. No digest of them is stored.
+Secret files are compared by their content in the state, which the engine encrypts. No digest of them is stored. The
+property `secrets` has the text of each file that all nodes share, `nodeSecrets` the texts of each other one by node.
 """
 
 from __future__ import annotations
@@ -52,6 +53,8 @@ IDENTITY = ("root", "secretsRoot")
 PLACES = {"root": f"build/{STACK_NAME}/machines", "secretsRoot": f"build/{STACK_NAME}/secrets/machines"}
 """Patterns of the directories below the clone in which the provider may write, by property."""
 
+SECRET = ("secrets", "nodeSecrets")
+"""Names of properties with the contents of secret files."""
 OWNERS = ".owners"
 DRIFTED = "drifted"
 
@@ -73,7 +76,7 @@ class TreeProvider(ResourceProvider):
 
     def diff(self, _id: str, _olds: Properties, _news: Properties) -> DiffResult:
         replaces = [key for key in IDENTITY if _olds.get(key) != _news.get(key)]
-        changed = _olds.get("written") != _asked(_news) or _olds.get("secrets") != _news.get("secrets")
+        changed = _olds.get("written") != _asked(_news) or any(_olds.get(key) != _news.get(key) for key in SECRET)
         return DiffResult(changes=changed or bool(replaces), replaces=replaces, delete_before_replace=True)
 
     def create(self, props: Properties) -> CreateResult:
@@ -90,6 +93,8 @@ class TreeProvider(ResourceProvider):
         outs = dict(props) if _digest(there) == props["digest"] else {**props, "written": DRIFTED}
         if "secrets" in props:
             outs["secrets"] = _secrets_found(props)
+        if "nodeSecrets" in props:
+            outs["nodeSecrets"] = _node_secrets_found(props)
         return ReadResult(id_, outs)
 
     def update(self, _id: str, _olds: Properties, _news: Properties) -> UpdateResult:
@@ -158,11 +163,11 @@ def _outside(props: Properties) -> list[tuple[str, str]]:
         for key, pattern in PLACES.items()
         if (key in props or key == "root") and not re.fullmatch(pattern, str(props.get(key)))
     ]
-    if props.get("secrets") and "secretsRoot" not in props:
+    if any(props.get(key) for key in SECRET) and "secretsRoot" not in props:
         places.append(("secretsRoot", "is missing beside secrets"))
     names = [node["node"] for node in _nodes(props)] if "nodes" in props else list(props.get("names", ()))
     paths = [*props.get("files", ()), *props.get("paths", ())]
-    paths += [path.removeprefix("/") for path in props.get("secrets") or ()]
+    paths += [path.removeprefix("/") for path in _secret_paths(props)]
     outside = [name for name in names if "/" in name or "\0" in name or name in ("", ".", "..", OWNERS)]
     outside += [path for path in paths if not _is_below(path)]
     if outside:
@@ -213,23 +218,41 @@ def _secrets_found(props: Properties) -> dict[str, str]:
     }
 
 
+def _node_secrets_found(props: Properties) -> dict[str, dict[str, str]]:
+    """Returns the texts of secret files of single nodes that are intact, by path and node."""
+    root, texts = Path(props["secretsRoot"]), props["nodeSecrets"]
+    return {
+        path: {name: text for name, text in own.items() if _found(_secret_path(root, name, path)) == (0o600, text)}
+        for path, own in texts.items()
+    }
+
+
+def _secrets_of(props: Properties, node: str) -> dict[str, str]:
+    """Returns the texts of all secret files of a node, by path."""
+    own: dict[str, dict[str, str]] = props.get("nodeSecrets") or {}
+    return {**(props.get("secrets") or {}), **{path: texts[node] for path, texts in own.items() if node in texts}}
+
+
+def _secret_paths(props: Properties) -> set[str]:
+    return {path for key in SECRET for path in props.get(key) or ()}
+
+
 def _secret_path(root: Path, node: str, path: str) -> Path:
     return root / node / path.lstrip("/")
 
 
 def _write(owner: str, props: Properties) -> Properties:
     root = Path(props["root"])
-    hidden: dict[str, str] = props.get("secrets") or {}
     trees: dict[str, dict[str, Found]] = {}
     for node, files in contents(props):
         with _LOCK:
             write_whole(root / OWNERS / node, owner, 0o644)
             for path, text in files.items():
                 write_whole(root / node / path, text, mode_of(text))
-            for path, text in hidden.items():
+            for path, text in _secrets_of(props, node).items():
                 _write_secret(Path(props["secretsRoot"]), node, path, text)
         trees[node] = {path: (mode_of(text), text) for path, text in files.items()}
-    given = {key: props[key] for key in (*IDENTITY, "secrets") if key in props}
+    given = {key: props[key] for key in (*IDENTITY, *SECRET) if key in props}
     names, paths = [*trees], [*props["files"]]
     return {**given, "names": names, "paths": paths, "written": _asked(props), "digest": _digest(trees)}
 
@@ -271,7 +294,7 @@ def _remove(owner: str, props: Properties, keep: Properties) -> None:
             kept = keep if node in keep["names"] else {}
             for path in set(props["paths"]) - set(kept.get("paths", ())):
                 _unlink(root / node / path, root)
-            for path in set(props.get("secrets") or ()) - set(kept.get("secrets") or ()):
+            for path in _secret_paths(props) - _secret_paths(kept):
                 _unlink(_secret_path(Path(props["secretsRoot"]), node, path), Path(props["secretsRoot"]))
             if not kept:
                 _unlink(root / OWNERS / node, root)

@@ -1,6 +1,6 @@
-"""The files with certificates and keys of etcd and Kubernetes, derived from the stack's root secret.
+"""The files with certificates and keys of etcd, Kubernetes and computes, derived from the stack's root secret.
 
-etcd and Kubernetes have authorities of their own. kubeadm finds those of Kubernetes on every master and signs the
+Each of the three has an authority of its own. kubeadm finds those of Kubernetes on every master and signs the
 certificates of its programs itself. All files are secret files, also the certificates: they are known only when the
 root secret is.
 """
@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from ipaddress import IPv4Address
-from typing import Any
+from typing import Any, TypeVar
 
 import pulumi
 import yaml
@@ -28,12 +28,15 @@ KUBERNETES = "/etc/kubernetes/pki"
 ENCRYPTION = f"{KUBERNETES}/encryption.conf"
 """Configuration with which API servers encrypt Secrets in etcd. It is in kubeadm's directory for keys, which kubeadm
 mounts into the API server's pod. Its name does not end with .yaml, because only objects do below `secrets/`."""
+COMPUTE = "/etc/quorate/compute"
+"""Directory on a compute with the certificate for migrations. Container nova-libvirt mounts it (openstack/projects)."""
 ETCD_CLIENT = f"{KUBERNETES}/apiserver-etcd-client"
 JOINING = "system:bootstrappers:kubeadm:default-node-token"
 """Group in Kubernetes whose members may request a kubelet's certificate (kubeadm, bootstrap tokens' default group)."""
 ADMINISTRATORS = "kubeadm:cluster-admins"
 """Group in Kubernetes whose members are administrators; kubeadm binds it to the role cluster-admin."""
 
+T = TypeVar("T")
 Reveal = Callable[[str], str]
 Contents = Mapping[str, str]
 """Contents of files, by path."""
@@ -73,6 +76,23 @@ class Pki:
         """Returns the file with the key that encrypts Secrets in etcd."""
         return self._files([ENCRYPTION], lambda reveal: {ENCRYPTION: _encryption(reveal)})
 
+    def compute_files(self, computes: Sequence[Node]) -> tuple[File, ...]:
+        """Returns the certificate by which each of these nodes receives virtual machines from others and sends them.
+
+        Its authority signs nothing else: whoever has one of its certificates may do everything on every compute.
+        """
+        authority = f"{COMPUTE}/ca.crt"
+        paths = [f"{COMPUTE}/tls.{end}" for end in ("crt", "key")]
+        if self._keyring.root is None:
+            texts = {path: {node.name: placeholder(path) for node in computes} for path in paths}
+            contents = pulumi.Output.secret(texts)
+        else:
+            contents = self._keyring.written(lambda reveal: _computes(computes, reveal))
+        return (
+            *self._files([authority], lambda reveal: {authority: _compute_authority(reveal).pair.public}),
+            *(File(path, _at(contents, path), mode=0o600, secret=True, by_node=True) for path in paths),
+        )
+
     def discovery_file(self, first: Node) -> tuple[File, ...]:
         """Returns the kubeconfig with which a machine joins. `first`: the master that initialises the cluster."""
         return self._files([DISCOVERY], lambda reveal: {DISCOVERY: _discovery(first, reveal)})
@@ -91,7 +111,7 @@ class Pki:
         return tuple(File(path, _at(contents, path), mode=0o600, secret=True, restarts=restarts) for path in paths)
 
 
-def _at(contents: pulumi.Output[dict[str, str]], path: str) -> pulumi.Output[str]:
+def _at(contents: pulumi.Output[dict[str, T]], path: str) -> pulumi.Output[T]:
     return contents.apply(lambda found: found[path])
 
 
@@ -101,6 +121,10 @@ def _etcd_authority(reveal: Reveal) -> Authority:
 
 def _kubernetes_authority(reveal: Reveal) -> Authority:
     return Authority("kubernetes", reveal("ca"))
+
+
+def _compute_authority(reveal: Reveal) -> Authority:
+    return Authority("compute-ca", reveal("compute-ca"))
 
 
 def _etcd_member(master: Node, reveal: Reveal) -> Iterator[tuple[str, str]]:
@@ -121,6 +145,17 @@ def _shared(reveal: Reveal) -> Iterator[tuple[str, str]]:
     yield from _pair(f"{KUBERNETES}/ca", _kubernetes_authority(reveal).pair)
     yield from _pair(f"{KUBERNETES}/front-proxy-ca", Authority("front-proxy-ca", reveal("front-proxy-ca")).pair)
     yield from _pair(f"{KUBERNETES}/sa", key_pair(reveal("service-accounts")), public="pub")
+
+
+def _computes(computes: Sequence[Node], reveal: Reveal) -> dict[str, dict[str, str]]:
+    """Returns certificate and key of each compute: by path, the texts by node name."""
+    authority = _compute_authority(reveal)
+    found: dict[str, dict[str, str]] = {}
+    for node in computes:
+        pair = authority.member(node.name, [IPv4Address(node.address)], reveal(f"compute/{node.name}"))
+        for path, text in _pair(f"{COMPUTE}/tls", pair):
+            found.setdefault(path, {})[node.name] = text
+    return found
 
 
 def _encryption(reveal: Reveal) -> str:

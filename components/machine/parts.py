@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import pulumi
 
@@ -20,6 +21,9 @@ _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _OWNER = re.compile(r"[a-z_][a-z0-9_-]*:[a-z_][a-z0-9_-]*")
 
 ROOT = "root:root"
+SecretText = str | pulumi.Output[str]
+SecretTexts = pulumi.Output[Mapping[str, str]]
+"""Texts of a secret file, by the name of the node."""
 
 
 @dataclass(frozen=True)
@@ -50,15 +54,19 @@ class Unit:
 class File:
     """A file of a machine. `content` is a template (templates.py) or, for a secret file, the text as an Output.
 
+    If the nodes of a pool have different texts in a secret file, `content` is an Output of the texts by node name.
+
     Raises ValueError for a path that is relative or needs quoting, and for a secret file that all users may access.
     """
 
     path: str
-    content: str | pulumi.Output[str]
+    content: str | pulumi.Output[str] | pulumi.Output[Mapping[str, str]]
     owner: str = ROOT
     """User and group as `user:group`. They must exist before the steps run, because files are written before steps."""
     mode: int = 0o644
     secret: bool = False
+    by_node: bool = False
+    """Whether `content` has a text for each node."""
     restarts: Unit | None = None
     """The unit to restart when the file changes and the unit is running. A step starts the unit the first time."""
 
@@ -69,6 +77,8 @@ class File:
             raise ValueError(f"owner {self.owner!r} of {self.path} is not user:group")
         if self.secret and self.mode & 0o007:
             raise ValueError(f"{self.path} is secret and has mode {self.mode:04o}; expected none for others")
+        if self.by_node and not self.secret:
+            raise ValueError(f"{self.path} differs between nodes; expected a secret file, or a template")
         if not self.secret and not isinstance(self.content, str):
             raise ValueError(f"{self.path} has content that is known later; expected a secret file")
 
@@ -116,9 +126,14 @@ class Parts:
         return {file.path: file.content for file in self.files if isinstance(file.content, str) and not file.secret}
 
     @property
-    def secret_files(self) -> Mapping[str, str | pulumi.Output[str]]:
-        """Contents of the machine's secret files, by path."""
-        return {file.path: file.content for file in self.files if file.secret}
+    def secret_files(self) -> Mapping[str, SecretText]:
+        """Contents of the secret files that are the same on all nodes of a pool, by path."""
+        return {file.path: cast("SecretText", file.content) for file in self.files if file.secret and not file.by_node}
+
+    @property
+    def node_secret_files(self) -> Mapping[str, SecretTexts]:
+        """Contents of the secret files that differ between the nodes of a pool, by path."""
+        return {file.path: cast("SecretTexts", file.content) for file in self.files if file.by_node}
 
     @property
     def units(self) -> tuple[Unit, ...]:

@@ -96,9 +96,9 @@ class MachinePool(Component[MachinePoolArgs]):
         if args.existing:
             return
         nodes = tuple(variables(node) for node in args.nodes)
-        args.target.machines(
-            name, Tree(nodes, directory.entries(args.parts, {}), args.parts.secret_files), self.child()
-        )
+        files = directory.entries(args.parts, {})
+        whole = Tree(nodes, files, args.parts.secret_files, args.parts.node_secret_files)
+        args.target.machines(name, whole, self.child())
 
 
 def start(name: str, args: MachineArgs, opts: pulumi.ResourceOptions) -> Sequence[pulumi.Resource]:
@@ -109,7 +109,8 @@ def start(name: str, args: MachineArgs, opts: pulumi.ResourceOptions) -> Sequenc
 def tree(args: MachineArgs) -> Tree:
     """Returns the files of one machine's directory, for a target."""
     files = directory.entries(args.parts, args.definition)
-    return Tree((variables(args.node),), files, args.parts.secret_files, args.parts.meeting)
+    secret, own = args.parts.secret_files, args.parts.node_secret_files
+    return Tree((variables(args.node),), files, secret, own, args.parts.meeting)
 
 
 def variables(node: Node) -> dict[str, str]:

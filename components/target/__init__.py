@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 import pulumi
@@ -28,6 +28,10 @@ class Tree:
     """Templates by path below the node's directory."""
     secrets: Mapping[str, str | pulumi.Output[str]]
     """Contents of secret files by their path on the machine."""
+    node_secrets: Mapping[str, pulumi.Output[Mapping[str, str]]] = field(
+        default_factory=dict[str, pulumi.Output[Mapping[str, str]]]
+    )
+    """Contents of secret files that differ between the nodes, by node name, by their path on the machine."""
     meeting: str | None = None
     """Name of the first step that waits for other machines; None if there is none."""
 

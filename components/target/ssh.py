@@ -110,6 +110,7 @@ class SshTarget(Target):
         node = values["node"]
         expected = _write(Path(self._machines / node), fill(tree.files, values))
         connection = self._connection(self._nodes[node])
+        own = {path: texts.apply(lambda found: found[node]) for path, texts in tree.node_secrets.items()}
         copied = remote.CopyToRemote(
             f"{name}-files",
             opts,
@@ -132,7 +133,7 @@ class SshTarget(Target):
             connection=connection,
             create=self._script(node, *apply),
             delete=None if once else self._script(node, "leave", *owner),
-            stdin=archive(tree.secrets),
+            stdin=archive({**tree.secrets, **own}),
             # What `apply` prints is in the state, and in the error if it fails.
             logging=remote.Logging.STDERR,
             add_previous_output_in_env=False,

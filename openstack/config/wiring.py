@@ -75,6 +75,8 @@ class Wiring:
     others; one in a lab, where a second one would take 120 MB in each of some 40 containers. Project figures."""
     region: str
     """Name of the cloud's only region."""
+    has_compute_certificates: bool
+    """Whether each compute has a certificate for migrations: Quorate sets up its machine."""
 
     @cached_property
     def common_reserve(self) -> HostReserve:
@@ -204,6 +206,7 @@ def wiring(plan: Plan, environment: str) -> Wiring:
         host_reserves(plan),
         1 if plan.settings.is_lab else 2,
         plan.settings.region,
+        not plan.settings.has_existing_machines,
     )
 
 

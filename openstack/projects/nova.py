@@ -9,7 +9,7 @@ from blueprint.openstack.projects.process_definition import (
 )
 from blueprint.openstack.projects.records import own_records
 from openstack import accounts, ceph_client, node_values
-from openstack.config import cephx, sections, tenants_room
+from openstack.config import cephx, migrations, sections, tenants_room
 from openstack.config.layers import ConfigFile, Layer, Origin, Secret, Section, TextFile, WrittenFile
 from openstack.config.uwsgi import uwsgi
 from openstack.config.wiring import Wiring
@@ -36,16 +36,6 @@ _RBD: Section = {
     "rbd_secret_uuid": cephx.libvirt_secret(_ENTITY),
 }
 """Options by which disks of virtual machines are block devices in Ceph, so that they outlive the compute."""
-
-_LIBVIRTD = "https://libvirt.org/auth.html"
-_LIBVIRT_DAEMON: Section = {
-    "listen_tcp": 0,
-    "listen_tls": 0,
-    # Kolla's images have no PolicyKit, which authorises users by default. Its group kolla contains nova.
-    "auth_unix_rw": '"none"',
-    "unix_sock_group": '"kolla"',
-    "unix_sock_rw_perms": '"0770"',
-}
 
 _CELLS = """\
 set -e
@@ -116,6 +106,8 @@ def configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
         layers += [guests, tenants_room.common_layer(wiring)]
         if wiring.monitors:
             layers.append(Layer(Origin.PROJECT, "004, 5.3.17; " + _MANUAL, {"libvirt": _RBD}))
+        if wiring.has_compute_certificates:
+            layers.append(migrations.nova())
     else:
         databases = [
             sections.database(wiring, "nova", "nova"),
@@ -128,7 +120,7 @@ def configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
         uwsgi(wiring, "nova-api", "nova-api-uwsgi.ini", "nova.wsgi.osapi_compute"),
         uwsgi(wiring, "nova-api", "nova-metadata-uwsgi.ini", "nova.wsgi.metadata", "metadata"),
         node_values.SCRIPT,
-        ConfigFile("libvirtd.conf", "flat", (Layer(Origin.PROJECT, _LIBVIRTD, {"": _LIBVIRT_DAEMON}),)),
+        *migrations.libvirt(certificates=wiring.has_compute_certificates),
         *ceph_client.files(wiring, _ENTITY),
         *(file for entity in _DISKS if wiring.monitors for file in cephx.libvirt_files(entity)),
     )

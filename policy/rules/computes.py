@@ -1,4 +1,4 @@
-"""Computes: what Nova offers to tenants is not what the control plane has on the same node."""
+"""Computes: what Nova keeps from tenants of a node, and how virtual machines move between nodes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from functools import lru_cache
 
-from policy.facts.kubernetes.configuration import read_by, sections
+from policy.facts.kubernetes.configuration import flat, read_by, sections
 from policy.facts.kubernetes.node import NodeFacts
 from policy.facts.kubernetes.quantity import GIB, MIB, PodResources
 from policy.facts.kubernetes.workload import Workload
@@ -17,11 +17,13 @@ from policy.properties import Malformed
 from policy.rule import RuleProblem, RuleSource, rule
 from policy.wording import join_names
 
-_COMPUTE, _FILE = "nova-compute", "nova.conf"
+_COMPUTE, _FILE, _LIBVIRTD = "nova-compute", "nova.conf", "libvirtd.conf"
 _MEMORY, _CPU = 512, 0
 """Nova's defaults: MiB of reserved_host_memory_mb, and cores of reserved_host_cpus."""
 _SMALLEST = 1
 """GiB and cores that the plan leaves tenants of a node that its own pods fill (blueprint/plan/host_reserves.py)."""
+_TRUE = ("true", "1", "on", "yes")
+"""Texts that oslo.config reads as true."""
 _RANGE = re.compile(r"\^?([0-9]+)(?:-([0-9]+))?")
 
 
@@ -127,3 +129,52 @@ def _number(written: str | None) -> Decimal:
     if not written or not written.isdecimal():
         raise Malformed(f"a reserve of nova-compute is '{written}', not a whole number")
     return Decimal(written)
+
+
+def _moves_guests(facts: Facts, workload: Workload) -> bool:
+    """Whether a workload reads the configuration of libvirtd, or Nova's with a transport of migrations."""
+    files = _files(facts, workload)
+    return _LIBVIRTD in files or any(_migration(files.get(_FILE, "")))
+
+
+def _migration(text: str) -> tuple[str, str, str]:
+    """Returns scheme and URI of migrations, and whether QEMU encrypts; "" for an option that is not set."""
+    options = sections(text)
+    names = ("live_migration_scheme", "live_migration_uri", "live_migration_with_native_tls")
+    scheme, uri, native = (options.get("libvirt", name, fallback="") or "" for name in names)
+    return scheme.strip(), uri.strip(), native.strip().lower()
+
+
+@rule(
+    id="migrations-are-encrypted",
+    title="Virtual machines migrate over TLS only",
+    severity=Severity.CRITICAL,
+    rationale="Whoever reaches libvirt's TCP port controls every virtual machine of the node. A migration without TLS "
+    "shows the memory of a virtual machine, with its keys, to the network.",
+    sources=(RuleSource("project", "Computes", 2),),
+    remediation="In libvirtd.conf set listen_tcp = 0, and leave tls_no_verify_certificate out. In section [libvirt] of "
+    "nova.conf set live_migration_scheme = tls and live_migration_with_native_tls = true, without live_migration_uri.",
+    subjects=lambda facts: facts.workloads,
+    applies=_moves_guests,
+    not_applicable_reason="no workload reads a libvirtd.conf, or a nova.conf with a transport of migrations",
+    since="0.7.0",
+)
+def migrations_are_encrypted(facts: Facts, workload: Workload) -> Iterator[RuleProblem]:
+    """Reads libvirtd.conf, and nova.conf if it names a transport. Nova's default is TCP, on which libvirtd must not be.
+
+    Options of single nodes and environment variables are not read.
+    """
+    files = _files(facts, workload)
+    daemon = {key: value.strip('"') for key, value in flat(files.get(_LIBVIRTD, "")).items()}
+    if daemon.get("listen_tcp", "0") != "0":
+        yield RuleProblem(f"{_LIBVIRTD} has listen_tcp = {daemon['listen_tcp']}", "0")
+    if daemon.get("tls_no_verify_certificate", "0") != "0":
+        yield RuleProblem(f"{_LIBVIRTD} accepts clients without a certificate", "tls_no_verify_certificate = 0")
+    scheme, uri, native = _migration(files.get(_FILE, ""))
+    transport = scheme or uri.partition("://")[0].rpartition("+")[2]
+    if not transport:
+        return
+    if transport != "tls":
+        yield RuleProblem(f"{_FILE} migrates by {transport}", "live_migration_scheme = tls")
+    elif native not in _TRUE:
+        yield RuleProblem(f"{_FILE} sends the memory of virtual machines without TLS", "live_migration_with_native_tls")

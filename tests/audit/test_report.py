@@ -67,6 +67,7 @@ Reports = Callable[[list[Event]], Report]
 NOT_APPLICABLE = {
     "one-manager-per-volume",
     "carriers-have-own-pods",
+    "migrations-are-encrypted",
     "nova-reserves-host",
     "network-policy-admits-tunnels",
     "virtual-voters-come-back",

@@ -291,7 +291,9 @@ def test_a_pools_parts_make_what_each_node_would_have_alone() -> None:
             for each in nodes:
                 first, other = (machine_files.parts(made, one, CERTIFICATES) for one in (nodes[0], each))
                 assert first.plain_files == other.plain_files
-                assert first.secret_files.keys() == other.secret_files.keys() == {"/etc/kubernetes/discovery.conf"}
+                assert first.secret_files.keys() == other.secret_files.keys()
+                assert {"/etc/kubernetes/discovery.conf"} <= first.secret_files.keys()
+                assert first.node_secret_files.keys() == other.node_secret_files.keys()
                 assert first.steps == other.steps
 
 
@@ -301,8 +303,19 @@ def test_masters_have_certificates_and_others_only_what_they_join_with() -> None
     shared |= {"apiserver-etcd-client.crt", "apiserver-etcd-client.key", "encryption.conf"}
     first = etcd | {f"/etc/kubernetes/pki/{name}" for name in shared}
     joining = {"/etc/kubernetes/discovery.conf"}
-    for name, expected in (("master1", first | joining), ("master2", first | joining), ("virt1", joining)):
+    compute = joining | {"/etc/quorate/compute/ca.crt"}
+    for name, expected in (("master1", first | joining), ("master2", first | joining), ("virt1", compute)):
         assert machine_files.parts(DEV, node(DEV, name), CERTIFICATES).secret_files.keys() == expected
+
+
+def test_only_computes_have_a_certificate_for_migrations() -> None:
+    own = {f"/etc/quorate/compute/tls.{end}" for end in ("crt", "key")}
+    for made in (DEV, LARGE):
+        for each in made.nodes:
+            found = machine_files.parts(made, each, CERTIFICATES)
+            is_compute = "compute" in each.roles
+            assert found.node_secret_files.keys() == (own if is_compute else set()), each.name
+            assert ("/etc/quorate/compute/ca.crt" in found.secret_files) is is_compute
 
 
 def test_etcd_restarts_for_a_new_certificate_and_its_quorum_is_asked() -> None:

@@ -140,6 +140,38 @@ def test_reading_notices_what_was_done_to_a_secret(damage: str) -> None:
     assert (file.read_text(), mode(file)) == ("abc", 0o600)
 
 
+def with_own_secrets(root: Path, key: str, **texts: str) -> dict[str, Any]:
+    """A pool below `root`/machines whose nodes have a shared secret file and different texts in another one."""
+    props = pool(root / "machines", *texts, a="1")
+    secrets = {"secrets": {"/etc/key": key}, "nodeSecrets": {"/etc/own": texts}}
+    return {**props, "secretsRoot": str(root / "secrets/machines"), **secrets}
+
+
+def test_each_node_has_its_own_text_in_a_secret_file_of_nodes() -> None:
+    owner, outs = made(with_own_secrets(STACK, "abc", cmp1="x", cmp2="y"))
+    hidden = STACK / "secrets/machines"
+    expected = {"cmp1/etc/key": "abc", "cmp2/etc/key": "abc", "cmp1/etc/own": "x", "cmp2/etc/own": "y"}
+    assert there(hidden) == expected
+    assert {mode(hidden / path) for path in expected} == {0o600}
+    assert PROVIDER.diff(owner, outs, with_own_secrets(STACK, "abc", cmp1="x", cmp2="z")).changes
+    assert not PROVIDER.diff(owner, outs, with_own_secrets(STACK, "abc", cmp1="x", cmp2="y")).changes
+    outs = PROVIDER.update(owner, outs, with_own_secrets(STACK, "abc", cmp2="y")).outs
+    assert outs is not None
+    assert there(hidden) == {path: text for path, text in expected.items() if path.startswith("cmp2")}
+    PROVIDER.delete(owner, outs)
+    assert not there(STACK)
+
+
+def test_reading_notices_a_changed_secret_of_one_node() -> None:
+    props = with_own_secrets(STACK, "abc", cmp1="x", cmp2="y")
+    owner, outs = made(props)
+    (STACK / "secrets/machines/cmp2/etc/own").write_text("changed")
+    found = PROVIDER.read(owner, outs).outs
+    assert found is not None
+    assert (found["secrets"], found["nodeSecrets"]) == ({"/etc/key": "abc"}, {"/etc/own": {"cmp1": "x"}})
+    assert PROVIDER.diff(owner, found, props).changes
+
+
 def test_secrets_that_went_away_are_removed() -> None:
     owner, outs = made(with_secrets(STACK, key="abc", other="d"))
     outs = PROVIDER.update(owner, outs, with_secrets(STACK, other="d")).outs
@@ -291,6 +323,7 @@ ELSEWHERE = [
     {"paths": ["."]},
     {"secrets": {"/../../../etc/passwd": "x"}},
     {"secrets": {"//etc/passwd": "x"}},
+    {"nodeSecrets": {"/../../../etc/passwd": {"ctl1": "x"}}},
 ]
 """Properties that a person may have written into a state."""
 

@@ -28,7 +28,7 @@ CLOUD = "quorate"
 """Name of the cloud in the clients' settings."""
 PROGRAM = Path(__file__).parents[1] / "services" / "openstack_client.py"
 """What clients do, with openstacksdk."""
-_TENANT = Path(__file__).parent / "instances" / "tenant.py"
+_TENANT = Path(__file__).parent / "instances" / "trial.py"
 """What a tenant does with instances, with openstacksdk."""
 
 
@@ -86,7 +86,7 @@ def run(release: Path, settings: Path, *what: str) -> str:
 
 
 def use_instances(release: Path, settings: Path, made: GuestImage, physical: str) -> str:
-    """Boots two guests and tries their networks and a volume; returns the steps with their seconds.
+    """Boots two guests and tries their networks, a volume and a migration; returns the steps with their seconds.
 
     `physical`: the physical network that leads outside. Raises UserError if a step fails.
     """

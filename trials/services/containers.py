@@ -91,7 +91,11 @@ def _containers(
             workload=name,
             name=container["name"],
             command=instructions["command"],
-            files={each["dest"]: ContainerFile(seen[each["source"]], each["owner"], each["perm"]) for each in entries},
+            files={
+                each["dest"]: ContainerFile(seen[each["source"]], each["owner"], each["perm"])
+                for each in entries
+                if each["source"] in seen or not each.get("optional")  # a file of the node
+            },
             directories={each["path"]: each["owner"].partition(":")[0] for each in instructions.get("permissions", ())},
             variables=variables,
             ready=ready,

@@ -58,7 +58,7 @@ class ProjectRecord(DataModel):
     plain_options: dict[Text, Literal["ini", "flat"]] = Field(default={})
     """Configuration files of programs without oslo.config whose options the stack file may set, each with its form:
     sections, or flat. There is no list of their options, so names and values are not checked."""
-    lab_options: dict[Text, dict[Text, dict[Text, str | int]]] = Field(default={})
+    lab_options: dict[Text, dict[Text, dict[Text, str | int | bool]]] = Field(default={})
     """Options, by file and section, that the lab of `quorate cloud` sets, where all machines share one host. They are
     options of `options`."""
     ccp: dict[DnsLabel, CcpService] = Field(default={})

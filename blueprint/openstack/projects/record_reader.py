@@ -96,6 +96,7 @@ _FORMS: Mapping[str, Any] = {
     "ports": forms.Port,
     "files": forms.ConfigurationFile,
     "host_paths": forms.HostPath,
+    "node_files": forms.NodeFile,
     "sizes": forms.Sizes,
     "production": forms.Resources,
     "lab": forms.Resources,

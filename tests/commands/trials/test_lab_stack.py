@@ -38,6 +38,7 @@ def test_options_of_a_record_stand_beside_them() -> None:
         "libvirt": {"virt_type": "qemu"},
         "scheduler": {"workers": 1},
         "conductor": {"workers": 1},
+        "workarounds": {"disable_deep_image_inspection": True},
     }
     assert given()["neutron"]["ml2_conf.ini"]["ml2_type_vxlan"] == {"vni_ranges": "1:4000"}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 from ipaddress import IPv4Address
-from typing import Any
+from typing import Any, cast
 
 import pulumi
 import pytest
@@ -99,6 +99,11 @@ def written(files: tuple[File, ...]) -> dict[str, str]:
     return dict(zip((file.path for file in files), contents, strict=True))
 
 
+def of_nodes(files: tuple[File, ...]) -> dict[str, dict[str, str]]:
+    """Returns the contents of secret files of single nodes: the texts by node, by path."""
+    return {path: dict(cast("dict[str, str]", texts)) for path, texts in written(files).items()}
+
+
 def test_each_master_has_the_authorities_and_its_own_certificates() -> None:
     first, second = MASTERS[:2]
     made = Pki(Keyring("kubernetes", pulumi.Output.from_input("root")))
@@ -137,6 +142,31 @@ def test_a_machine_joins_with_a_certificate_that_kubernetes_authority_has_signed
     client.verify_directly_issued_by(x509.load_pem_x509_certificate(authority.encode()))
     groups = client.subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)
     assert [each.value for each in groups] == ["system:bootstrappers:kubeadm:default-node-token"]
+
+
+def test_each_compute_has_a_certificate_of_its_own_for_both_directions() -> None:
+    computes = plan(load_file(STACKS["dev"])).carrying("compute")
+    authority_file, *own = Pki(Keyring("kubernetes", pulumi.Output.from_input("root"))).compute_files(computes)
+    texts = of_nodes(tuple(own))
+    assert len(computes) > 1
+    authority = x509.load_pem_x509_certificate(written((authority_file,))[f"{pki.COMPUTE}/ca.crt"].encode())
+    for node in computes:
+        pair = Pair(*(texts[f"{pki.COMPUTE}/tls.{end}"][node.name] for end in ("crt", "key")))
+        certificate(pair).verify_directly_issued_by(authority)
+        assert usages(pair) == {ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH}
+        names = certificate(pair).extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+        assert IPv4Address(node.address) in names.get_values_for_type(x509.IPAddress)
+        assert node.name in names.get_values_for_type(x509.DNSName)
+    assert len(set(texts[f"{pki.COMPUTE}/tls.key"].values())) == len(computes)
+
+
+def test_the_authority_of_computes_signs_nothing_else() -> None:
+    """Whoever has a certificate of it controls all virtual machines."""
+    computes = plan(load_file(STACKS["dev"])).carrying("compute")
+    made = Pki(Keyring("kubernetes", pulumi.Output.from_input("root")))
+    (text,) = written(made.compute_files(computes)[:1]).values()
+    others = {**written(made.kubernetes_files()), **written(made.etcd_files(MASTERS[0], Unit("etcd.service")))}
+    assert text not in others.values()
 
 
 def test_without_the_root_secret_files_contain_placeholders() -> None:

@@ -1,8 +1,8 @@
-from policy.rules.computes import nova_reserves_host
+from policy.rules.computes import migrations_are_encrypted, nova_reserves_host
 from tests.policy.cases import case
 from tests.policy.world import UNKNOWN, Given, cloud, config_map, daemons, machine, machines, reading, requesting
 
-reserves = nova_reserves_host
+reserves, encrypted = nova_reserves_host, migrations_are_encrypted
 
 
 def computes(
@@ -23,6 +23,15 @@ NOVA = reading(
 )
 AGENT = requesting(daemons("agent", "compute"), "500m", "1Gi")
 BOTH = "[DEFAULT]\nreserved_host_memory_mb = 3072\nreserved_host_cpus = 2\n"
+
+
+def moving(**files: object) -> list[Given]:
+    """A DaemonSet that reads these files; `_` in a name is a dot."""
+    texts = {name.replace("_", "."): text for name, text in files.items()}
+    return [reading(daemons("mover", "compute"), "mover-files"), config_map("mover-files", texts)]
+
+
+TLS = "[libvirt]\nlive_migration_scheme = tls\nlive_migration_with_native_tls = true\n"
 
 CASES = (
     case(
@@ -118,4 +127,59 @@ CASES = (
         undecided="nova-compute",
         message="a reserve of nova-compute is '4Gi', not a whole number",
     ),
+    case(
+        encrypted, "libvirt with TLS", cloud(), moving(libvirtd_conf="listen_tcp = 0\nlisten_tls = 1\n"), passes="mover"
+    ),
+    case(encrypted, "Nova with TLS", cloud(), moving(nova_conf=TLS), passes="mover"),
+    case(
+        encrypted,
+        "a URI with TLS",
+        cloud(),
+        moving(
+            nova_conf="[libvirt]\nlive_migration_uri = qemu+tls://%s/system\nlive_migration_with_native_tls = True\n"
+        ),
+        passes="mover",
+    ),
+    case(
+        encrypted,
+        "libvirt's TCP port",
+        cloud(),
+        moving(libvirtd_conf='listen_tls = 0\nlisten_tcp = 1\nauth_tcp = "none"\n'),
+        fails="mover",
+        message="libvirtd.conf has listen_tcp = 1; expected 0",
+    ),
+    case(
+        encrypted,
+        "clients without a certificate",
+        cloud(),
+        moving(libvirtd_conf='tls_no_verify_certificate = "1"\n'),
+        fails="mover",
+        message="libvirtd.conf accepts clients without a certificate",
+    ),
+    case(
+        encrypted,
+        "migrations by TCP",
+        cloud(),
+        moving(nova_conf=TLS.replace("= tls", "= tcp")),
+        fails="mover",
+        message="nova.conf migrates by tcp; expected live_migration_scheme = tls",
+    ),
+    case(
+        encrypted,
+        "a URI with TCP",
+        cloud(),
+        moving(nova_conf="[libvirt]\nlive_migration_uri = qemu+tcp://%s/system\n"),
+        fails="mover",
+        message="nova.conf migrates by tcp",
+    ),
+    case(
+        encrypted,
+        "libvirt with TLS, the memory without",
+        cloud(),
+        moving(nova_conf=TLS.replace("true", "false")),
+        fails="mover",
+        message="sends the memory of virtual machines without TLS",
+    ),
+    case(encrypted, "Nova without a transport", cloud(), moving(nova_conf="[libvirt]\nvirt_type = kvm\n")),
+    case(encrypted, "a text that is not known", cloud(), moving(libvirtd_conf=UNKNOWN), undecided="mover"),
 )
