@@ -17,8 +17,8 @@ CONNECTIONS = 256 * 1024
 kube-proxy's minimum. kube-proxy raises the limit only."""
 INSTANCES = 8192
 """inotify instances of a user, which is root for all containers. With cgroup v2, containerd's shim needs one for each
-container; the kernel's 128 end at a node's first 100 containers. Kubernetes' own kube-up sets this figure: 74 for each
-of the 110 pods that kubelet admits."""
+container; the kernel's 128 end at a node's first 100 containers. Project figure, which many public set-ups of nodes
+have: 74 for each of the 110 pods that kubelet admits."""
 WATCHES = 1024 * 1024
 """inotify watches of a user: the largest limit that the kernel chooses by memory (fs/notify/inotify/inotify_user.c).
 Log collectors watch every file of every container."""

@@ -11,8 +11,8 @@ UNIT = Unit("containerd.service")
 PLUGINS = "/opt/cni/bin"
 """Where Calico's manifest, and Kubernetes' package of plugins, install them."""
 SANDBOX_IMAGES = {35: "3.10.1", 36: "3.10.2", 37: "3.10.2"}
-"""Tag of the sandbox image by minor version of Kubernetes: PauseVersion of kubeadm (constants.go). 1.36's is that of
-distributions of 1.36, and was not read in kubeadm. `doctor` compares with the kubeadm of each machine."""
+"""Tag of the sandbox image by minor version of Kubernetes: PauseVersion of kubeadm (constants.go), read there for 1.37;
+those of 1.35 and 1.36 are what distributions of these versions have. `doctor` compares with each machine's kubeadm."""
 
 _CONFIGURATION = """\
 version = 2

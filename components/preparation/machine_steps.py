@@ -29,7 +29,7 @@ _ETCD_SUMS = {
     "x86_64": ("amd64", "66bad39ed920f6fc15fd74adcb8bfd38ba9a6412f8c7852d09eb11670e88cac3"),
     "aarch64": ("arm64", "7010161787077b07de29b15b76825ceacbbcedcb77fe2e6832f509be102cab6b"),
 }
-"""Digests of etcd's releases (SHA256SUMS of the release), by what `uname -m` says."""
+"""Digests of etcd's releases, by what `uname -m` says: as several public repositories pin them."""
 _ETCD_URL = "https://github.com/etcd-io/etcd/releases/download/v{version}/etcd-v{version}-linux-{architecture}.tar.gz"
 _KUBELET_UNIT = """\
 [Unit]

@@ -122,9 +122,9 @@ class Maintenance:
         found = [each for each in pod_commands.instances(self._cluster, hosts) if each.runs]
         if found:
             raise Stalled(
-                f"{len(found)} instances run there, and Quorate does not move instances yet:\n{_listed(found)}\n"
-                "Move or stop them, and run the same command again, or end with --end. nova-compute stays disabled "
-                "there, so that no further instance starts."
+                f"{len(found)} instances run there:\n{_listed(found)}\n"
+                "Migrate them (`openstack server migrate --live-migration ID`) or stop them, and run the same command "
+                "again, or end with --end. nova-compute stays disabled there, so that no further instance starts."
             )
 
     def _keep_in(self, hosts: Sequence[str]) -> None:
