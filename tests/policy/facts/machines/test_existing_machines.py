@@ -39,6 +39,8 @@ ABOUT_FILES = {
 
 STATIC_PODS = {"host-access-where-needed", "no-floating-tag"}
 """Rules that also evaluate static pods in machines' files, beside the workloads in the cluster."""
+ABOUT_CERTIFICATES = {"migrations-are-encrypted"}
+"""Rules on a transport that only machines with certificates of Quorate have."""
 
 
 def findings(machines: str) -> dict[str, list[Finding]]:
@@ -72,7 +74,7 @@ def test_only_rules_on_files_of_machines_become_silent_and_say_why() -> None:
 def test_the_nodes_of_an_existing_cluster_are_seen_as_those_of_machines_that_quorate_makes() -> None:
     """The same workloads, servers, masters and members are evaluated, each as often."""
     managed, existing = findings("managed"), findings("existing")
-    for name in BY_ID.keys() - ABOUT_FILES - STATIC_PODS:
+    for name in BY_ID.keys() - ABOUT_FILES - STATIC_PODS - ABOUT_CERTIFICATES:
         one, other = (_verdicts(found[name]) for found in (managed, existing))
         assert one == other, name
 
