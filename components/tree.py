@@ -15,7 +15,7 @@ Since a state can be edited, every operation first checks that its old and new p
 `build/<stack>/machines` and `build/<stack>/secrets/machines` of the clone, where the engine runs.
 
 Secret files are compared by their content in the state, which the engine encrypts. No digest of them is stored. The
-property `secrets` has the text of each file that all nodes share, `nodeSecrets` the texts of each other one by node.
+property `secrets` has the text of each file that all nodes share, `nodeSecrets` the others' by path and node, as JSON.
 """
 
 from __future__ import annotations
@@ -218,23 +218,23 @@ def _secrets_found(props: Properties) -> dict[str, str]:
     }
 
 
-def _node_secrets_found(props: Properties) -> dict[str, dict[str, str]]:
-    """Returns the texts of secret files of single nodes that are intact, by path and node."""
-    root, texts = Path(props["secretsRoot"]), props["nodeSecrets"]
-    return {
+def _node_secrets(props: Properties) -> dict[str, dict[str, str]]:
+    """Returns the texts of secret files of single nodes, by path and node."""
+    return json.loads(props.get("nodeSecrets") or "{}")
+
+
+def _node_secrets_found(props: Properties) -> str:
+    """Returns those of these texts that are intact, as JSON."""
+    root = Path(props["secretsRoot"])
+    found = {
         path: {name: text for name, text in own.items() if _found(_secret_path(root, name, path)) == (0o600, text)}
-        for path, own in texts.items()
+        for path, own in _node_secrets(props).items()
     }
-
-
-def _secrets_of(props: Properties, node: str) -> dict[str, str]:
-    """Returns the texts of all secret files of a node, by path."""
-    own: dict[str, dict[str, str]] = props.get("nodeSecrets") or {}
-    return {**(props.get("secrets") or {}), **{path: texts[node] for path, texts in own.items() if node in texts}}
+    return json.dumps(found, sort_keys=True)
 
 
 def _secret_paths(props: Properties) -> set[str]:
-    return {path for key in SECRET for path in props.get(key) or ()}
+    return {*(props.get("secrets") or ()), *_node_secrets(props)}
 
 
 def _secret_path(root: Path, node: str, path: str) -> Path:
@@ -244,12 +244,15 @@ def _secret_path(root: Path, node: str, path: str) -> Path:
 def _write(owner: str, props: Properties) -> Properties:
     root = Path(props["root"])
     trees: dict[str, dict[str, Found]] = {}
+    shared: dict[str, str] = props.get("secrets") or {}
+    own = _node_secrets(props)
     for node, files in contents(props):
+        hidden = {**shared, **{path: texts[node] for path, texts in own.items() if node in texts}}
         with _LOCK:
             write_whole(root / OWNERS / node, owner, 0o644)
             for path, text in files.items():
                 write_whole(root / node / path, text, mode_of(text))
-            for path, text in _secrets_of(props, node).items():
+            for path, text in hidden.items():
                 _write_secret(Path(props["secretsRoot"]), node, path, text)
         trees[node] = {path: (mode_of(text), text) for path, text in files.items()}
     given = {key: props[key] for key in (*IDENTITY, *SECRET) if key in props}

@@ -85,7 +85,7 @@ class Pki:
         paths = [f"{COMPUTE}/tls.{end}" for end in ("crt", "key")]
         if self._keyring.root is None:
             texts = {path: {node.name: placeholder(path) for node in computes} for path in paths}
-            contents = pulumi.Output.secret(texts)
+            contents = pulumi.Output.secret("").apply(lambda _: texts)  # Output would wrap each text of a mapping
         else:
             contents = self._keyring.written(lambda reveal: _computes(computes, reveal))
         return (
