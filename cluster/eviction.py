@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from cluster.api import MERGE, Api
-from cluster.objects import Object, at, listed, text
+from cluster.objects import Object, at, has_ended, listed, text
 
 TOO_MANY = 429
 """HTTP status of the API server's response if a disruption budget rejects an eviction."""
-_ENDED = ("Succeeded", "Failed")
 
 
 def cordon(api: Api, node: str, *, closed: bool, annotations: Object | None = None) -> None:
@@ -36,4 +35,4 @@ def evictable(api: Api, node: str) -> list[Object]:
 def _moves(pod: Object) -> bool:
     owners = listed(pod, "metadata", "ownerReferences")
     controller = next((text(each, "kind") for each in owners if at(each, "controller")), "")
-    return controller not in ("DaemonSet", "Node") and text(pod, "status", "phase") not in _ENDED
+    return controller not in ("DaemonSet", "Node") and not has_ended(pod)

@@ -60,6 +60,11 @@ def holds(item: Object, condition: str) -> bool:
     return any(each.get("type") == condition and each.get("status") == "True" for each in conditions)
 
 
+def has_ended(pod: Object) -> bool:
+    """Whether a pod has finished, as those of completed and failed Jobs have."""
+    return at(pod, "status", "phase") in ("Succeeded", "Failed")
+
+
 def newest(items: Iterable[Object]) -> Object:
     """Returns the object that was created last. Raises ValueError if there is none."""
     return max(items, key=lambda item: text(item, "metadata", "creationTimestamp"))

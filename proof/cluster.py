@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from cluster.api import Api
 from cluster.cache import PATHS, WORKLOADS, ObjectCache
-from cluster.objects import Object, at, holds, listed, mapping, name, number, text, texts, words
+from cluster.objects import Object, at, has_ended, holds, listed, mapping, name, number, text, texts, words
 from contract import COMPANION_OF, DEDICATED, POOL, ROW, SERVER
 
 CONTROL_PLANE = "node-role.kubernetes.io/control-plane"
@@ -166,7 +166,7 @@ def from_api(api: Api) -> ClusterState:
 
 def _cluster(objects: Mapping[str, list[Object]]) -> ClusterState:
     nodes = {node.name: node for node in map(node_of, objects["nodes"])}
-    pods = tuple(sorted((pod_of(each) for each in objects["pods"] if _lasts(each)), key=lambda pod: pod.name))
+    pods = tuple(sorted((pod_of(each) for each in objects["pods"] if not has_ended(each)), key=lambda pod: pod.name))
     workloads = tuple(workload_of(kind, each) for plural, kind in WORKLOADS.items() for each in objects[plural])
     return ClusterState(nodes, pods, workloads, tuple(budget_of(each) for each in objects["budgets"]))
 
@@ -256,11 +256,6 @@ def budget_of(item: Object) -> RunningBudget:
         desired=number(item, "status", "desiredHealthy"),
         healthy=number(item, "status", "currentHealthy"),
     )
-
-
-def _lasts(item: Object) -> bool:
-    """Whether a pod has not finished. Pods of completed or failed jobs have finished."""
-    return at(item, "status", "phase") not in ("Succeeded", "Failed")
 
 
 def _condition(item: Object, kind: str) -> Object:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cluster.objects import at, holds, name, text
+from cluster.objects import at, has_ended, holds, name, text
 from operations.living.cloud import LivingCloud, is_ready
 from operations.maintenance.failure_domains import MaintenanceDomain
-
-_ENDED = ("Succeeded", "Failed")
 
 
 def not_ready(cloud: LivingCloud, domain: MaintenanceDomain) -> list[str]:
@@ -54,7 +52,7 @@ def _members(cloud: LivingCloud, domain: MaintenanceDomain) -> Iterator[str]:
 def _pods(cloud: LivingCloud, domain: MaintenanceDomain) -> Iterator[str]:
     for pod in cloud.pods:
         here = text(pod, "spec", "nodeName") in domain.nodes
-        if here and not is_ready(pod) and text(pod, "status", "phase") not in _ENDED:
+        if here and not is_ready(pod) and not has_ended(pod):
             yield f"pod {name(pod)} on {text(pod, 'spec', 'nodeName')} is not ready"
 
 
