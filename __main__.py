@@ -13,6 +13,7 @@ import pulumi
 from pulumi import runtime
 
 import contract
+from blueprint.openstack import given_secret
 from blueprint.plan import plan_json, planner
 from blueprint.plan.plan import Plan
 from blueprint.problems import InvalidStackError, Problem
@@ -21,7 +22,7 @@ from blueprint.stackfile.root_secret import WithoutRootSecret
 from components import previous, target
 from components.cloud import Cloud, CloudArgs
 from components.k8s_master.pki import Pki
-from components.secrets import GIVEN, Keyring
+from components.secrets import Keyring
 from components.target import Target
 from components.target.live import Live
 from components.target.render import Render
@@ -105,7 +106,7 @@ def _given_secrets(plan: Plan) -> pulumi.Output[dict[str, str]] | None:
         pulumi.warn(f"{problem}; this preview has a placeholder instead")
     sealed = pulumi.Config("quorate").get_secret_object(given_secrets.COPIED) or pulumi.Output.secret({})
     return pulumi.Output.secret(sealed).apply(
-        lambda found: {f"{GIVEN}{name}": str(text) for name, text in found.items()} | values
+        lambda found: {f"{given_secret.PREFIX}{name}": str(text) for name, text in found.items()} | values
     )
 
 

@@ -16,10 +16,10 @@ import pulumi
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
+from blueprint.openstack import given_secret
+
 T = TypeVar("T")
 
-GIVEN = "given/"
-"""Beginning of the names of secrets that other systems gave (blueprint/openstack/given_secret.py)."""
 LENGTH = 32
 """Length of a derived secret in bytes: that of a Fernet key."""
 
@@ -54,7 +54,7 @@ class Keyring:
         return both.apply(lambda each: write(lambda key: each[1].get(key) or self._derived(each[0], key)))
 
     def _derived(self, root: str, key: str) -> str:
-        if key.startswith(GIVEN):  # a preview without the value: an update without it is refused
+        if key.startswith(given_secret.PREFIX):  # a preview without the value: an update without it is refused
             return placeholder(key)
         return derive(root, self.environment, key.partition(":")[0], self.generation(key))
 

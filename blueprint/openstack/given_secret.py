@@ -7,6 +7,8 @@ from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
+PREFIX = "given/"
+"""Beginning of the names of these secrets."""
 FORMS = "{environment: NAME}, {file: path}, or {secure: …} as 'pulumi config set --secret --path' writes it"
 """The forms of a secret in a stack file, for messages."""
 
@@ -42,8 +44,8 @@ class GivenSecret(BaseModel):
     def key(self) -> str:
         """Name of the secret in a keyring and in annotations of pods; a value that is encrypted anew has another."""
         if self.secure is not None:
-            return f"given/{sealed_name(self.secure)}"
-        return f"given/{self.environment or self.file}"
+            return f"{PREFIX}{sealed_name(self.secure)}"
+        return f"{PREFIX}{self.environment or self.file}"
 
 
 def sealed_name(encrypted: str) -> str:
