@@ -83,7 +83,9 @@ def in_file(name: str, text: str) -> tuple[str, ...]:
 @lru_cache(maxsize=_KEPT)
 def _in_python(text: str) -> tuple[str, ...]:
     """Returns the kinds of secrets in Python source. Text that is not valid Python is searched as plain text."""
-    tree = _python(text) if _may_name(text) else ast.Module([], [])
+    if not _may_name(text):
+        return tuple(_forms(text))
+    tree = _python(text)
     if tree is None:
         return in_text(text)
     named = [f"a value under {key}" for key, value in _literals(tree) if under_name(key, value)]
@@ -93,7 +95,7 @@ def _in_python(text: str) -> tuple[str, ...]:
 @lru_cache(maxsize=_KEPT)
 def in_text(text: str) -> tuple[str, ...]:
     """Returns the kinds of secrets in a text, such as "a private key"; () if none is found."""
-    return (*(_named(text) if _may_name(text) else ()), *_forms(text))
+    return (*_named(text), *_forms(text))
 
 
 def _may_name(text: str) -> bool:
@@ -103,6 +105,8 @@ def _may_name(text: str) -> bool:
 
 
 def _named(text: str) -> Iterator[str]:
+    if not _may_name(text):
+        return
     for pattern in (_UNDER_A_NAME, _OPTION):
         for name, value in pattern.findall(text):
             if not _HARMLESS.search(name) and _is_value(value):
