@@ -15,7 +15,8 @@ Since a state can be edited, every operation first checks that its old and new p
 `build/<stack>/machines` and `build/<stack>/secrets/machines` of the clone, where the engine runs.
 
 Secret files are compared by their content in the state, which the engine encrypts. No digest of them is stored. The
-property `secrets` has the text of each file that all nodes share, `nodeSecrets` the others' by path and node, as JSON.
+property `secrets` has the text of each file that all nodes share, `nodeSecrets` the texts of each other one by node, as
+JSON.
 """
 
 from __future__ import annotations
@@ -220,21 +221,22 @@ def _secrets_found(props: Properties) -> dict[str, str]:
 
 def _node_secrets(props: Properties) -> dict[str, dict[str, str]]:
     """Returns the texts of secret files of single nodes, by path and node."""
-    return json.loads(props.get("nodeSecrets") or "{}")
+    given: dict[str, str] = props.get("nodeSecrets") or {}
+    return {path: json.loads(texts) for path, texts in given.items()}
 
 
-def _node_secrets_found(props: Properties) -> str:
-    """Returns those of these texts that are intact, as JSON."""
+def _node_secrets_found(props: Properties) -> dict[str, str]:
+    """Returns those of these texts that are intact, in the form of the property."""
     root = Path(props["secretsRoot"])
     found = {
         path: {name: text for name, text in own.items() if _found(_secret_path(root, name, path)) == (0o600, text)}
         for path, own in _node_secrets(props).items()
     }
-    return json.dumps(found, sort_keys=True)
+    return {path: json.dumps(own, sort_keys=True) for path, own in found.items()}
 
 
 def _secret_paths(props: Properties) -> set[str]:
-    return {*(props.get("secrets") or ()), *_node_secrets(props)}
+    return {path for key in SECRET for path in props.get(key) or ()}
 
 
 def _secret_path(root: Path, node: str, path: str) -> Path:

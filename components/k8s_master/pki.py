@@ -83,11 +83,8 @@ class Pki:
         """
         authority = f"{COMPUTE}/ca.crt"
         paths = [f"{COMPUTE}/tls.{end}" for end in ("crt", "key")]
-        if self._keyring.root is None:
-            texts = {path: {node.name: placeholder(path) for node in computes} for path in paths}
-            contents = pulumi.Output.secret("").apply(lambda _: texts)  # Output would wrap each text of a mapping
-        else:
-            contents = self._keyring.written(lambda reveal: _computes(computes, reveal))
+        placeholders = {path: {node.name: placeholder(path) for node in computes} for path in paths}
+        contents = self._contents(placeholders, lambda reveal: _computes(computes, reveal))
         return (
             *self._files([authority], lambda reveal: {authority: _compute_authority(reveal).pair.public}),
             *(File(path, _at(contents, path), mode=0o600, secret=True, by_node=True) for path in paths),
@@ -104,11 +101,15 @@ class Pki:
     def _files(
         self, paths: list[str], write: Callable[[Reveal], dict[str, str]], restarts: Unit | None = None
     ) -> tuple[File, ...]:
-        if self._keyring.root is None:
-            contents = pulumi.Output.secret({path: placeholder(path) for path in paths})
-        else:
-            contents = self._keyring.written(write)
+        contents = self._contents({path: placeholder(path) for path in paths}, write)
         return tuple(File(path, _at(contents, path), mode=0o600, secret=True, restarts=restarts) for path in paths)
+
+    def _contents(self, placeholders: T, write: Callable[[Reveal], T]) -> pulumi.Output[T]:
+        """Returns what `write` returns; `placeholders` in a preview without the root secret."""
+        if self._keyring.root is None:
+            # Not an Output of a mapping, which wraps each of its values: a thousand take half a second.
+            return pulumi.Output.secret("").apply(lambda _: placeholders)
+        return self._keyring.written(write)
 
 
 def _at(contents: pulumi.Output[dict[str, T]], path: str) -> pulumi.Output[T]:

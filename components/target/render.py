@@ -59,15 +59,18 @@ class RenderedTree(dynamic.Resource, module="quorate", name="Tree"):
 
     def __init__(self, name: str, tree: Tree, root: str, secrets_root: str, opts: pulumi.ResourceOptions) -> None:
         secrets = {path: pulumi.Output.secret(content) for path, content in tree.secrets.items()}
-        # As one text: Pulumi takes a second to handle a thousand values in a mapping.
-        own = pulumi.Output.all(**tree.node_secrets).apply(lambda found: json.dumps(found, sort_keys=True))
+        # Each as one text: Pulumi takes a second to handle a thousand values in a mapping.
+        own = {
+            path: pulumi.Output.secret(texts.apply(lambda found: json.dumps(found, sort_keys=True)))
+            for path, texts in tree.node_secrets.items()
+        }
         inputs = {
             "root": root,
             "nodes": table(tree.nodes),
             "files": dict(tree.files),
-            **({"secretsRoot": secrets_root} if secrets or tree.node_secrets else {}),
+            **({"secretsRoot": secrets_root} if secrets or own else {}),
             **({"secrets": pulumi.Output.secret(secrets)} if secrets else {}),
-            **({"nodeSecrets": pulumi.Output.secret(own)} if tree.node_secrets else {}),
+            **({"nodeSecrets": pulumi.Output.secret(own)} if own else {}),
             "written": None,
         }
         super().__init__(TreeProvider(), name, inputs, opts)

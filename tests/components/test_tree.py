@@ -143,7 +143,7 @@ def test_reading_notices_what_was_done_to_a_secret(damage: str) -> None:
 def with_own_secrets(root: Path, key: str, **texts: str) -> dict[str, Any]:
     """A pool below `root`/machines whose nodes have a shared secret file and different texts in another one."""
     props = pool(root / "machines", *texts, a="1")
-    secrets = {"secrets": {"/etc/key": key}, "nodeSecrets": json.dumps({"/etc/own": texts})}
+    secrets = {"secrets": {"/etc/key": key}, "nodeSecrets": {"/etc/own": json.dumps(texts)}}
     return {**props, "secretsRoot": str(root / "secrets/machines"), **secrets}
 
 
@@ -169,7 +169,7 @@ def test_reading_notices_a_changed_secret_of_one_node() -> None:
     found = PROVIDER.read(owner, outs).outs
     assert found is not None
     assert found["secrets"] == {"/etc/key": "abc"}
-    assert json.loads(found["nodeSecrets"]) == {"/etc/own": {"cmp1": "x"}}
+    assert {path: json.loads(texts) for path, texts in found["nodeSecrets"].items()} == {"/etc/own": {"cmp1": "x"}}
     assert PROVIDER.diff(owner, found, props).changes
 
 
@@ -324,7 +324,7 @@ ELSEWHERE = [
     {"paths": ["."]},
     {"secrets": {"/../../../etc/passwd": "x"}},
     {"secrets": {"//etc/passwd": "x"}},
-    {"nodeSecrets": json.dumps({"/../../../etc/passwd": {"ctl1": "x"}})},
+    {"nodeSecrets": {"/../../../etc/passwd": json.dumps({"ctl1": "x"})}},
 ]
 """Properties that a person may have written into a state."""
 
