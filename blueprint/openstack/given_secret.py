@@ -45,7 +45,7 @@ class GivenSecret(BaseModel):
         """Name of the secret in a keyring and in annotations of pods; a value that is encrypted anew has another."""
         if self.secure is not None:
             return f"{PREFIX}{sealed_name(self.secure)}"
-        return f"{PREFIX}{self.environment or self.file}"
+        return f"{PREFIX}{self.environment or f'file/{self.file}'}"
 
 
 def sealed_name(encrypted: str) -> str:

@@ -132,3 +132,8 @@ def test_pulumi_without_the_copy_is_told_of_it_and_no_value_is_shown() -> None:
     with pytest.raises(InvalidStackError, match="only the stack's copy passes on") as refused:
         from_pulumi(config, ["quorate:projects"])
     assert "change-me-now" not in str(refused.value)
+
+
+def test_a_variable_and_a_file_of_one_name_are_two_secrets() -> None:
+    variable, file = GivenSecret(environment="LDAP"), GivenSecret(file="LDAP")
+    assert variable.key != file.key
