@@ -348,6 +348,9 @@ def maintenance(  # noqa: PLR0913 - as many options
         int | None, typer.Option(help="How many of the pool may fail until the run stops.", show_default="0")
     ] = None,
     *,
+    cold: Annotated[
+        bool, typer.Option("--cold", help="Move instances that cannot move live cold: those that run restart.")
+    ] = False,
     show_plan: Annotated[bool, typer.Option("--plan", help="Print the numbered actions, and change nothing.")] = False,
     end: Annotated[bool, typer.Option("--end", help="Bring back what is out, and wait until it is whole.")] = False,
     abort: Annotated[bool, typer.Option("--abort", help="As --end, and forget the rest of the pool.")] = False,
@@ -355,7 +358,7 @@ def maintenance(  # noqa: PLR0913 - as many options
     """Take a server out of a live stack for maintenance, after asking the living quorums, and back with --end."""
     from commands.live import maintenance_command
 
-    request = maintenance_command.MaintenanceRequest(name, pool, batch, max_failed, show_plan, end, abort)
+    request = maintenance_command.MaintenanceRequest(name, pool, batch, max_failed, cold, show_plan, end, abort)
     return maintenance_command.run(_clone(), stack, request)
 
 

@@ -48,6 +48,10 @@ class CloudOperation:
     """Of a pool, the servers that were out and are back."""
     failed: dict[str, str] = field(default_factory=dict[str, str])
     """Of a pool, the servers that could not go, with the reason."""
+    cold: tuple[str, ...] = ()
+    """Ids of instances that it moves cold and has not confirmed."""
+    step: str = ""
+    """The last step that it has begun."""
     by: str = ""
     """Who began it: user and machine."""
     since: str = ""
@@ -232,6 +236,8 @@ def _operation(lease: Object) -> CloudOperation:
         out=words(known, "out"),
         done=words(known, "done"),
         failed=texts(known, "failed"),
+        cold=words(known, "cold"),
+        step=text(known, "step"),
         by=text(known, "by") or "somebody unknown",
         since=text(known, "since") or "a time unknown",
     )

@@ -16,9 +16,11 @@ from console.errors import UserError
 from operations.live_cluster import LiveCluster
 from operations.living.cloud import LivingCloud, read_cloud
 from operations.living.leaving import leave_together
-from operations.maintenance import batches, failure_domains, plan_text, pod_commands
+from operations.maintenance import batches, failure_domains, instances, plan_text
 from operations.maintenance.batches import Batches
 from operations.maintenance.failure_domains import MaintenanceDomain
+from operations.maintenance.instance_moves import choices_of
+from operations.maintenance.instances import Instance, Outlook
 from operations.maintenance.out_and_back import SETTLE, Maintenance, Stalled, marked
 from operations.operation_lease import CloudOperation, HeldLease, current, held
 from text.quoting import printable
@@ -34,6 +36,8 @@ class MaintenanceRequest:
     pool: str = ""
     batch: str = ""
     max_failed: int | None = None
+    cold: bool = False
+    """Whether instances that do not move live are moved cold."""
     plan: bool = False
     end: bool = False
     abort: bool = False
@@ -53,10 +57,10 @@ def run(root: Path, stack_name: str, request: MaintenanceRequest) -> int:
     cluster = connection.connect(root, found)
     try:
         if request.pool:
-            return _Session(stack_name, cluster).pool(_batches(found.plan, request), request)
+            return _Session(stack_name, cluster, cold=request.cold).pool(_batches(found.plan, request), request)
         domain = failure_domains.named(found.plan, request.name)
         assert domain  # noqa: S101 - _errors has looked for it
-        return _Session(stack_name, cluster).single(domain, request)
+        return _Session(stack_name, cluster, cold=request.cold).single(domain, request)
     except (ApiError, Unreachable) as error:
         raise UserError(f"The run has stopped: {error}\nThe same command goes on where it stopped.") from None
 
@@ -79,6 +83,8 @@ def _errors(plan: Plan, request: MaintenanceRequest) -> Iterator[str]:
         yield f"--max-failed {request.max_failed} is below 0."
     if not request.pool and (request.batch or request.max_failed is not None):
         yield "--batch and --max-failed need --pool."
+    if request.cold and (request.end or request.abort):
+        yield "--cold moves instances away; --end and --abort move none back."
     if sum((request.plan, request.end, request.abort)) > 1:
         yield "Use only one of --plan, --end and --abort: a plan shows the way back too."
 
@@ -92,9 +98,10 @@ def _batches(plan: Plan, request: MaintenanceRequest) -> Batches:
 class _Session:
     """The maintenance of a stack's cluster by this command."""
 
-    def __init__(self, stack_name: str, cluster: LiveCluster) -> None:
+    def __init__(self, stack_name: str, cluster: LiveCluster, *, cold: bool) -> None:
         self._stack = stack_name
         self._cluster = cluster
+        self._cold = cold
 
     def single(self, domain: MaintenanceDomain, request: MaintenanceRequest) -> int:
         if request.plan:
@@ -182,8 +189,13 @@ class _Session:
             domain,
             leave_together(cloud, domain.name, domain.all),
             {node: eviction.evictable(self._cluster.api, node) for node in domain.nodes},
-            pod_commands.instances(self._cluster, domain.computes) if domain.computes else (),
+            self._outlooks(domain) if domain.computes else (),
         )
+
+    def _outlooks(self, domain: MaintenanceDomain) -> list[tuple[Instance, Outlook]]:
+        choices = choices_of(self._cluster, cold=self._cold)
+        found = instances.instances(self._cluster, domain.computes)
+        return [(each, instances.outlook(each, choices)) for each in found]
 
     def _read(self) -> LivingCloud:
         nodes = tuple(self._cluster.api.items("/api/v1/nodes")[0])
@@ -193,7 +205,7 @@ class _Session:
         return held(self._cluster.api, operation, self._stack, _say)
 
     def _maintenance(self, lease: HeldLease) -> Maintenance:
-        return Maintenance(self._cluster, lease, self._read, _say)
+        return Maintenance(self._cluster, lease, self._read, _say, cold=self._cold)
 
     def _line(self, *words: str) -> str:
         return f"quorate maintenance {' '.join(words)} --stack {self._stack}"

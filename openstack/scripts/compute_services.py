@@ -1,11 +1,15 @@
-"""Disables and enables nova-compute on hosts, and lists the hosts' instances, by Nova's API with Nova's own account.
+"""Disables and enables nova-compute on hosts, and lists and moves their instances, by Nova's API with Nova's account.
 
 Runs in a pod of nova-api, which has the account in its configuration, so that no password travels; with the standard
-library only. Arguments: `show`, `disable` or `enable`, then for `disable` the reason, then hosts. Prints one JSON
-object: the `services` of the hosts after the change, for `show` also their `instances`; or the `error`.
+library only. Prints one JSON object, or the `error`. Arguments:
 
-`enable` enables only services that were disabled for a reason that begins with the mark of `disable`: what an operator
-has disabled stays so.
+- `show`, `disable` or `enable`, then for `disable` the reason, then hosts: the `services` of the hosts after the
+  change, for `show` also their `instances`. `enable` enables only services that were disabled for a reason that begins
+  with the mark of `disable`: what an operator has disabled stays so.
+- `look`, then ids: the `instances` that exist still.
+- `live`, `cold` or `confirm`, then an id: asks Nova for a live or cold migration, or confirms a cold one; `refused`
+  says why Nova does not do it, "" if it does.
+- `failure`, then an id: the last `migration` of an instance, None without one, and the `reasons` that Nova gives.
 """
 
 from __future__ import annotations
@@ -22,12 +26,25 @@ from typing import Any
 FILES = ("etc/nova/nova.conf", "etc/nova/nova.conf.d/*.conf")
 """Below /."""
 MARK = "quorate maintenance"
-VERSION = "2.53"
-"""Microversion of Nova's API from which on a service is changed by its id (16.0.0, Pike)."""
+VERSION = "2.84"
+"""Microversion of Nova's API from which on events of an instance say why they failed (22.0.0, Victoria)."""
 TIMEOUT = 20
 PAGE = 500
+MISSING = 404
+REFUSALS = (400, 403, 404, 409)
+"""HTTP codes of requests that Nova understands and does not do."""
 SHUT_DOWN = 4
 """Nova's power state of an instance that does not run."""
+WISH = "quorate:live-migration"
+"""Key of an instance's metadata by which its tenant forbids live migration."""
+ACTIONS: dict[str, dict[str, Any]] = {
+    "live": {"os-migrateLive": {"host": None, "block_migration": "auto"}},
+    "cold": {"migrate": None},
+    "confirm": {"confirmResize": None},
+}
+"""Requests for an instance, by argument. Without a host, Nova's scheduler chooses it."""
+MIGRATIONS = ("live-migration", "migrate")
+"""Actions as Nova records them."""
 
 
 class Nova:
@@ -75,20 +92,72 @@ class Nova:
             if found:
                 query["marker"] = found[-1]["id"]
             page = self.ask("GET", "servers/detail?" + urllib.parse.urlencode(query))["servers"]
-            found += [
-                {
-                    "host": host,
-                    "id": each["id"],
-                    "name": each["name"],
-                    "project": each["tenant_id"],
-                    "status": each["status"],
-                    "task": each.get("OS-EXT-STS:task_state"),
-                    "runs": each.get("OS-EXT-STS:power_state") != SHUT_DOWN,
-                }
-                for each in page
-            ]
+            found += [shown(each) | {"host": host} for each in page]
             if len(page) < PAGE:
                 return found
+
+    def look(self, ids: tuple[str, ...]) -> list[dict[str, Any]]:
+        """Returns the instances of these ids, without those that were deleted."""
+        found: list[dict[str, Any]] = []
+        for each in ids:
+            try:
+                found.append(shown(self.ask("GET", f"servers/{each}")["server"]))
+            except urllib.error.HTTPError as error:
+                if error.code != MISSING:
+                    raise
+        return found
+
+    def act(self, what: str, instance: str) -> str:
+        """Asks for an action on an instance. Returns why Nova refuses it; "" if it does not."""
+        try:
+            with sent("POST", f"{self.url}/servers/{instance}/action", ACTIONS[what], self.headers):
+                return ""
+        except urllib.error.HTTPError as error:
+            if error.code not in REFUSALS:
+                raise
+            return message(error)
+
+    def failure(self, instance: str) -> dict[str, Any]:
+        """Returns the last migration of an instance, and why Nova's last request for one failed."""
+        query = urllib.parse.urlencode({"instance_uuid": instance, "limit": "1"})
+        migration = next(iter(self.ask("GET", f"os-migrations?{query}")["migrations"]), None)
+        place = f"servers/{instance}/os-instance-actions"
+        reasons: list[str] = []
+        for action in self.ask("GET", place)["instanceActions"]:  # the newest first
+            if action["action"] in MIGRATIONS:
+                events = self.ask("GET", f"{place}/{action['request_id']}")["instanceAction"]["events"]
+                reasons = [each["details"] for each in events if each.get("details")]
+                break
+        kept = ("id", "status", "source_compute", "dest_compute")
+        return {
+            "migration": {key: migration.get(key) for key in kept} if migration else None,
+            "reasons": list(dict.fromkeys(reversed(reasons))),
+        }
+
+
+def shown(server: dict[str, Any]) -> dict[str, Any]:
+    """Returns what a maintenance needs to know of an instance."""
+    return {
+        "host": server.get("OS-EXT-SRV-ATTR:host"),
+        "id": server["id"],
+        "name": server.get("name", ""),
+        "project": server["tenant_id"],
+        "status": server["status"],
+        "task": server.get("OS-EXT-STS:task_state"),
+        "runs": server.get("OS-EXT-STS:power_state") != SHUT_DOWN,
+        "wish": server.get("metadata", {}).get(WISH),
+        "fault": server.get("fault", {}).get("message"),
+    }
+
+
+def message(error: urllib.error.HTTPError) -> str:
+    """Returns what Nova says in an answer with an error."""
+    said = error.read(2000).decode(errors="replace")
+    try:
+        (found,) = json.loads(said).values()
+        return str(found["message"])
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return f"{error.code}: {said[:300]}"
 
 
 def sent(method: str, url: str, body: dict[str, Any] | None, headers: dict[str, str]) -> Any:
@@ -110,6 +179,12 @@ def endpoint(catalog: list[dict[str, Any]], region: str) -> str:
 def run(what: str, *arguments: str) -> dict[str, Any]:
     """Does the work of the arguments and returns the result."""
     nova = Nova()
+    if what == "look":
+        return {"instances": nova.look(arguments)}
+    if what in ACTIONS:
+        return {"refused": nova.act(what, arguments[0])}
+    if what == "failure":
+        return nova.failure(arguments[0])
     hosts = set(arguments[1:] if what == "disable" else arguments)
     for service in nova.services(hosts):
         disabled = service["status"] == "disabled"

@@ -18,6 +18,12 @@ DRAINS: Mapping[str, str] = {
 SILENCES: Mapping[str, int] = {"placement-api": 77, "neutron-server": 71, "horizon": 56, "keystone": 27}
 """Longest silence of an API in seconds while nodes were drained, by its process."""
 
+MIGRATION = (
+    "33.5 s for an instance of 160 MiB without KVM, with 0 of 167 pings lost and a longest gap of 0.3 s "
+    "(lab of two cores, 2026-11-28, docs/cloud.md)"
+)
+"""How long a live migration took, and what the instance's tenant noticed."""
+
 
 def drain(processes: Iterable[str]) -> str:
     """Returns how long a drain of a node with these processes took; "" if it was not measured. SOURCE says where."""

@@ -19,7 +19,8 @@ from operations.living.cloud import LivingCloud, is_ready, workload_of
 from operations.living.leaving import leave_together
 from operations.maintenance import pod_commands
 from operations.maintenance.failure_domains import MaintenanceDomain
-from operations.maintenance.pod_commands import Instance
+from operations.maintenance.instance_moves import InstanceMoves, choices_of
+from operations.maintenance.instances import Instance
 from operations.maintenance.steps import MaintenanceStep, numbered, numbered_back
 from operations.maintenance.wholeness import lacking, not_ready
 from operations.operation_lease import HeldLease
@@ -45,11 +46,21 @@ class Stalled(UserError):
 class Maintenance:
     """A maintenance of a cloud, while this process has its Lease."""
 
-    def __init__(self, cluster: LiveCluster, lease: HeldLease, read: Callable[[], LivingCloud], say: Say) -> None:
+    def __init__(
+        self,
+        cluster: LiveCluster,
+        lease: HeldLease,
+        read: Callable[[], LivingCloud],
+        say: Say,
+        *,
+        cold: bool = False,
+    ) -> None:
+        """`cold`: whether instances that do not move live are moved cold."""
         self._cluster = cluster
         self._lease = lease
         self._read = read
         self._say = say
+        self._choices = choices_of(cluster, cold=cold)
 
     def require_leave(
         self, domain: MaintenanceDomain, beside: Sequence[MaintenanceDomain] = (), *, patience: float = 0
@@ -73,7 +84,7 @@ class Maintenance:
     def take_out(self, domain: MaintenanceDomain) -> None:
         """Does all steps of a domain. Raises Stalled if one cannot be done; the others stay done."""
         for does, step in numbered(domain):
-            self._lease.require()
+            self._lease.change(step=does.strip())
             self._say(does)
             self._do(domain, step)
 
@@ -82,8 +93,9 @@ class Maintenance:
 
         Raises UserError if it is not after a while; what was undone stays so.
         """
+        self._moves(domain.computes).confirm()
         for does, step in numbered_back(domain):
-            self._lease.require()
+            self._lease.change(step=f"back: {does.strip()}")
             self._say(does)
             self._undo(domain, step)
 
@@ -92,7 +104,7 @@ class Maintenance:
         if step.kind == "disable":
             pod_commands.disable_computes(self._cluster, step.nodes, f"of {domain.name}")
         elif step.kind == "empty":
-            self._require_empty(step.nodes)
+            self._empty(step.nodes)
         elif step.kind == "noout":
             self._keep_in(step.nodes)
         elif step.kind == "cordon":
@@ -118,14 +130,17 @@ class Maintenance:
                 eviction.cordon(self._cluster.api, node, closed=False, annotations={MAINTENANCE: None})
             self._await(domain, lacking)
 
-    def _require_empty(self, hosts: Sequence[str]) -> None:
-        found = [each for each in pod_commands.instances(self._cluster, hosts) if each.runs]
-        if found:
+    def _empty(self, hosts: Sequence[str]) -> None:
+        if found := self._moves(hosts).run():
             raise Stalled(
                 f"{len(found)} instances run there:\n{_listed(found)}\n"
-                "Migrate them (`openstack server migrate --live-migration ID`) or stop them, and run the same command "
-                "again, or end with --end. nova-compute stays disabled there, so that no further instance starts."
+                "Move them (`openstack server migrate ID`), stop them, or repair what is named, and run the same "
+                "command again, or end with --end. nova-compute stays disabled there, so that no further instance "
+                "starts."
             )
+
+    def _moves(self, hosts: Sequence[str]) -> InstanceMoves:
+        return InstanceMoves(self._cluster, self._lease, hosts, self._choices, self._say)
 
     def _keep_in(self, hosts: Sequence[str]) -> None:
         kept = pod_commands.hosts_kept_in(self._cluster)
@@ -212,7 +227,9 @@ def _is_closed(node: Object) -> bool:
     return bool(node.get("spec", {}).get("unschedulable"))
 
 
-def _listed(found: Sequence[Instance]) -> str:
-    lines = [f"  - {each.name} ({each.id}) of project {each.project} on {each.host}, {each.status}" for each in found]
+def _listed(found: Sequence[tuple[Instance, str]]) -> str:
+    lines = [
+        f"  - {each.called} of project {each.project} on {each.host}, {each.status}: {reason}" for each, reason in found
+    ]
     more = [f"  - and {len(lines) - NAMED} more"] if len(lines) > NAMED else []
     return "\n".join((*lines[:NAMED], *more))

@@ -12,14 +12,20 @@ from operations.living.cloud import OSD, workload_of
 from operations.living.leaving import Leave
 from operations.maintenance import measured
 from operations.maintenance.failure_domains import MaintenanceDomain
-from operations.maintenance.pod_commands import Instance
+from operations.maintenance.instances import Instance, Outlook
 from operations.maintenance.steps import MaintenanceStep, numbered, numbered_back
 from operations.operation_lease import NAME, CloudOperation
 from text.quoting import first_of
 
 _ROUTERS = {"neutron-l3-agent", "neutron-dhcp-agent"}
 _NAMED = 8
-"""Workloads, or instances, that a line names."""
+"""Workloads that a line names."""
+_NOTICES = {
+    "live": f"go on; a move took {measured.MIGRATION}",
+    "cold": "stop until they have moved, those that ran start again; how long it takes was not measured",
+    "stays": "cannot be started until the end",
+}
+"""What tenants notice, by what happens to their instances."""
 
 
 @dataclass(frozen=True)
@@ -30,8 +36,8 @@ class Foreseen:
     leave: Leave
     pods: Mapping[str, Sequence[Object]]
     """Pods that would be evicted, by node."""
-    instances: Sequence[Instance]
-    """Instances on its computes."""
+    instances: Sequence[tuple[Instance, Outlook]]
+    """Instances on its computes, each with what happens to it."""
 
 
 def shown(found: Foreseen, under_way: CloudOperation | None) -> str:
@@ -68,13 +74,7 @@ def _details(found: Foreseen, step: MaintenanceStep) -> Iterator[str]:
         yield "touches: the state of these services in Nova"
         yield "tenants: no new instance starts there; running ones go on"
     elif step.kind == "empty":
-        running = [each for each in found.instances if each.runs]
-        yield "touches: nothing; instances are not moved"
-        if running:
-            names = [f"{each.name} ({each.id})" for each in running]
-            yield f"the run stops here: {len(running)} instances run there: {first_of(names, _NAMED)}"
-        if stopped := len(found.instances) - len(running):
-            yield f"tenants: {stopped} stopped instances cannot be started until the end"
+        yield from _moves(found.instances)
     elif step.kind == "noout":
         yield "touches: a flag of these hosts in Ceph"
         yield "tenants: nothing; while the OSDs are stopped, their data has one copy less"
@@ -84,6 +84,15 @@ def _details(found: Foreseen, step: MaintenanceStep) -> Iterator[str]:
     elif step.kind == "evict":
         (node,) = step.nodes
         yield from _eviction(found.pods.get(node, ()), has_osds=node in found.domain.storage)
+
+
+def _moves(found: Sequence[tuple[Instance, Outlook]]) -> Iterator[str]:
+    yield f"touches: {len(found)} instances, one at a time from each compute, to where Nova's scheduler puts them"
+    yield from (f"- {each.called}, {each.status}, of project {each.project}: {what.says}" for each, what in found)
+    ways = Counter(what.way for _, what in found)
+    yield from (f"tenants: {ways[way]} {notice}" for way, notice in _NOTICES.items() if ways[way])
+    if ways["stops"]:
+        yield f"the run stops here, when the others have moved: {ways['stops']} instances are not moved"
 
 
 def _eviction(pods: Sequence[Object], *, has_osds: bool) -> Iterator[str]:

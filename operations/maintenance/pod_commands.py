@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import cast
 
 from cluster.api import ApiError, Unreachable
-from cluster.objects import Object, listed, mapping, name, text, words
+from cluster.objects import Object, mapping, name, words
 from cluster.pod_exec import PodContainer, run_in_pod
 from console.errors import UserError
 from openstack import scripts
@@ -22,42 +21,14 @@ PATIENCE = 90
 _NOOUT = "noout"
 
 
-@dataclass(frozen=True)
-class Instance:
-    """An instance of a tenant on a compute."""
-
-    host: str
-    id: str
-    name: str
-    project: str
-    status: str
-    runs: bool
-    """Whether it runs, or is about to: only one that is shut down, with no task, may lose its compute."""
-
-
 def disable_computes(cluster: LiveCluster, hosts: Sequence[str], reason: str) -> None:
     """Lets Nova's scheduler put no new instances on computes. Those that an operator has disabled stay as they are."""
-    _nova(cluster, "disable", reason, *hosts)
+    ask_nova(cluster, "disable", reason, *hosts)
 
 
 def enable_computes(cluster: LiveCluster, hosts: Sequence[str]) -> None:
     """Enables the computes that `disable_computes` has disabled."""
-    _nova(cluster, "enable", *hosts)
-
-
-def instances(cluster: LiveCluster, hosts: Sequence[str]) -> tuple[Instance, ...]:
-    """Returns the instances on computes, those of all tenants."""
-    return tuple(
-        Instance(
-            host=text(each, "host"),
-            id=text(each, "id"),
-            name=text(each, "name"),
-            project=text(each, "project"),
-            status=text(each, "status"),
-            runs=bool(each.get("runs") or each.get("task")),
-        )
-        for each in listed(_nova(cluster, "show", *hosts), "instances")
-    )
+    ask_nova(cluster, "enable", *hosts)
 
 
 def hosts_kept_in(cluster: LiveCluster) -> frozenset[str]:
@@ -76,7 +47,8 @@ def let_out(cluster: LiveCluster, host: str) -> None:
     _ceph(cluster, "osd", "unset-group", _NOOUT, host)
 
 
-def _nova(cluster: LiveCluster, *arguments: str) -> Object:
+def ask_nova(cluster: LiveCluster, *arguments: str) -> Object:
+    """Runs the program that asks Nova (openstack/scripts/compute_services.py) and returns what it prints."""
     said = _run(cluster, "nova-api", "nova-api", ["python3", "-c", scripts.text("compute_services.py"), *arguments])
     return _document(said)
 

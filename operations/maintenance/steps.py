@@ -26,7 +26,7 @@ class MaintenanceStep:
             "take": "take the Lease, so that no other operation begins until the end",
             "ask": "ask the living quorums, and stop here if one would lose its majority",
             "disable": f"disable nova-compute on {named}: Nova starts no instance there",
-            "empty": f"require that no instance runs on {named}",
+            "empty": f"move the instances away from {named}, and require that none runs there",
             "noout": f"set noout for the OSDs of {named}: Ceph does not copy their data elsewhere",
             "cordon": f"cordon {named}: Kubernetes starts no pod there",
             "evict": f"evict the pods of {named}, as their disruption budgets admit it",
@@ -53,7 +53,7 @@ def steps(domain: MaintenanceDomain) -> tuple[MaintenanceStep, ...]:
     """Returns the steps that take a domain out."""
     found = [MaintenanceStep("take"), MaintenanceStep("ask")]
     if domain.computes:
-        # Disabled first: otherwise new instances arrive while an operator moves the others.
+        # Disabled first: otherwise new instances arrive while the others move.
         found += [MaintenanceStep("disable", domain.computes), MaintenanceStep("empty", domain.computes)]
     if domain.storage:
         found.append(MaintenanceStep("noout", domain.storage))

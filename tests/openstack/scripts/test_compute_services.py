@@ -32,6 +32,11 @@ class Cloud(ThreadingHTTPServer):
         self.servers: list[dict[str, Any]] = []
         self.changed: list[str] = []
         self.fails = False
+        self.documents: dict[str, Any] = {}
+        """Further answers, by path."""
+        self.queries: list[dict[str, str]] = []
+        self.asked: list[tuple[str, dict[str, Any]]] = []
+        self.answers: tuple[Any, int] = ({}, 202)
 
     @property
     def url(self) -> str:
@@ -54,6 +59,10 @@ class Answers(BaseHTTPRequestHandler):
         return json.loads(self.rfile.read(int(self.headers["Content-Length"])))
 
     def do_POST(self) -> None:
+        if self.path != "/v3/auth/tokens":
+            assert self.headers["X-OpenStack-Nova-API-Version"] == "2.84"
+            self.server.asked.append((self.path, self.sent()))
+            return self.answer(*self.server.answers)
         asked = self.sent()["auth"]
         user = asked["identity"]["password"]["user"]
         if (user["name"], user["password"]) != ("nova", PASSWORD):
@@ -72,7 +81,7 @@ class Answers(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         assert self.headers["X-Auth-Token"] == "t"
-        assert self.headers["X-OpenStack-Nova-API-Version"] == "2.53"
+        assert self.headers["X-OpenStack-Nova-API-Version"] == "2.84"
         if self.server.fails:
             return self.answer({"conflictingRequest": {"message": "no"}}, 503)
         place = urlsplit(self.path)
@@ -80,6 +89,11 @@ class Answers(BaseHTTPRequestHandler):
         if place.path == "/v2.1/os-services":
             assert query == {"binary": "nova-compute"}
             return self.answer({"services": self.server.services})
+        if place.path in self.server.documents:
+            self.server.queries.append(query)
+            return self.answer(self.server.documents[place.path])
+        if place.path.startswith("/v2.1/servers/") and place.path != "/v2.1/servers/detail":
+            return self.answer({"itemNotFound": {"code": 404, "message": "gone"}}, 404)
         assert (place.path, query["all_tenants"]) == ("/v2.1/servers/detail", "1")
         here = [each for each in self.server.servers if each["host"] == query["host"]]
         ids = [each["id"] for each in here]
@@ -152,6 +166,65 @@ def test_all_instances_of_a_host_are_listed(
         ("0", True), ("1", True), ("2", True), ("3", False)
     ]  # fmt: skip
     assert [each["host"] for each in found["services"]] == ["a"]
+
+
+def test_instances_are_looked_at_by_id(cloud: Cloud, capsys: pytest.CaptureFixture[str]) -> None:
+    server = {
+        "id": "1", "name": "x", "tenant_id": "p", "status": "ERROR", "OS-EXT-STS:power_state": 1,
+        "OS-EXT-STS:task_state": "migrating", "OS-EXT-SRV-ATTR:host": "b", "fault": {"message": "the disk"},
+        "metadata": {compute_services.WISH: "forbidden"},
+    }  # fmt: skip
+    cloud.documents["/v2.1/servers/1"] = {"server": server}
+    assert run(capsys, "look", "1", "deleted") == (
+        0,
+        {
+            "instances": [
+                {
+                    "host": "b", "id": "1", "name": "x", "project": "p", "status": "ERROR", "task": "migrating",
+                    "runs": True, "wish": "forbidden", "fault": "the disk",
+                }
+            ]
+        },
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("what", "body"),
+    [
+        ("live", {"os-migrateLive": {"host": None, "block_migration": "auto"}}),
+        ("cold", {"migrate": None}),
+        ("confirm", {"confirmResize": None}),
+    ],
+)
+def test_nova_is_asked_for_an_action(
+    cloud: Cloud, capsys: pytest.CaptureFixture[str], what: str, body: dict[str, Any]
+) -> None:
+    assert run(capsys, what, "1") == (0, {"refused": ""})
+    assert cloud.asked == [("/v2.1/servers/1/action", body)]
+    cloud.answers = ({"conflictingRequest": {"code": 409, "message": "Cannot do it while ERROR"}}, 409)
+    assert run(capsys, what, "1") == (0, {"refused": "Cannot do it while ERROR"})
+    cloud.answers = (["a proxy's"], 409)
+    assert run(capsys, what, "1") == (0, {"refused": '409: ["a proxy\'s"]'})
+    cloud.answers = ({}, 503)
+    assert run(capsys, what, "1")[0] == 1
+
+
+def test_why_a_migration_has_failed(cloud: Cloud, capsys: pytest.CaptureFixture[str]) -> None:
+    """In the form of Nova's documentation: actions and events begin with the newest."""
+    place = "/v2.1/servers/1/os-instance-actions"
+    cloud.documents["/v2.1/os-migrations"] = {"migrations": []}
+    cloud.documents[place] = {"instanceActions": []}
+    assert run(capsys, "failure", "1") == (0, {"migration": None, "reasons": []})
+    migration = {"id": 7, "status": "error", "source_compute": "a", "dest_compute": "b", "uuid": "u"}
+    cloud.documents["/v2.1/os-migrations"] = {"migrations": [migration]}
+    actions = [("stop", "r3"), ("live-migration", "r2"), ("live-migration", "r1")]
+    cloud.documents[place] = {"instanceActions": [{"action": each, "request_id": id_} for each, id_ in actions]}
+    events = [{"details": "then"}, {"details": None}, {}, {"details": "first"}, {"details": "first"}]
+    cloud.documents[f"{place}/r2"] = {"instanceAction": {"events": events}}
+    code, found = run(capsys, "failure", "1")
+    assert (code, found["reasons"]) == (0, ["first", "then"])
+    assert found["migration"] == {"id": 7, "status": "error", "source_compute": "a", "dest_compute": "b"}
+    assert {"instance_uuid": "1", "limit": "1"} in cloud.queries
 
 
 def test_what_nova_refuses_is_said(cloud: Cloud, capsys: pytest.CaptureFixture[str]) -> None:

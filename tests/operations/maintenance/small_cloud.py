@@ -27,7 +27,7 @@ from operations import operation_lease
 from operations.live_cluster import LiveCluster
 from operations.living.ceph import Pool, Storage
 from operations.living.cloud import LivingCloud
-from operations.maintenance import out_and_back, pod_commands
+from operations.maintenance import instance_moves, out_and_back, pod_commands
 from tests.operations.living.living_cloud import living, pod, ready_node
 from tests.stacks import STACKS
 
@@ -68,6 +68,12 @@ class SmallCloud:
             if "compute" in node.roles
         }
         self.instances: list[dict[str, Any]] = []
+        self.refused: dict[str, str] = {}
+        """Why Nova refuses a request for an instance, by id."""
+        self.failing: dict[str, str] = {}
+        """Why Nova's migration of an instance fails, by id."""
+        self.deletes = False
+        """Whether tenants delete the instances that are looked at."""
         self.noout: set[str] = set()
         self.blocked: set[str] = set()
         """Pods whose budget rejects their eviction."""
@@ -212,6 +218,18 @@ class SmallCloud:
             return CommandOutput("", "", 0)
 
     def _nova(self, what: str, *arguments: str) -> dict[str, Any]:
+        if what in ("live", "cold", "confirm"):
+            return {"refused": self._asked(what, self._instance(arguments[0]))}
+        if what == "failure":
+            record = {"id": 7, "status": "error", "source_compute": "virt1", "dest_compute": None}
+            return {"migration": record, "reasons": [self.failing[arguments[0]]]}
+        if what == "look":
+            found = [copy.deepcopy(each) for each in self.instances if each["id"] in arguments]
+            for each in found:
+                self._go_on(self._instance(each["id"]))
+            if self.deletes:
+                self.instances.clear()
+            return {"instances": found}
         hosts = arguments[1:] if what == "disable" else arguments
         for host in hosts:
             service = self.services[host]
@@ -223,6 +241,34 @@ class SmallCloud:
                 service |= {"status": "enabled", "disabled_reason": None}
         return {"services": [], "instances": [each for each in self.instances if each["host"] in hosts]}
 
+    def _instance(self, id_: str) -> dict[str, Any]:
+        return next(each for each in self.instances if each["id"] == id_)
+
+    def _asked(self, what: str, instance: dict[str, Any]) -> str:
+        wanted = {"live": ("ACTIVE", "PAUSED"), "cold": ("ACTIVE", "SHUTOFF"), "confirm": ("VERIFY_RESIZE",)}[what]
+        if instance["status"] not in wanted or instance.get("task"):
+            return f"Cannot do it in {instance['status']}, {instance.get('task')}"
+        if reason := self.refused.get(instance["id"]):
+            return reason
+        self.changed(f"{what} {instance['id']}")
+        if what == "confirm":
+            instance["status"] = "ACTIVE" if instance["runs"] else "SHUTOFF"
+        else:
+            instance["task"] = {"live": "migrating", "cold": "resize_prep"}[what]
+        return ""
+
+    def _go_on(self, instance: dict[str, Any]) -> None:
+        """Ends the migration of an instance: one look sees it under way, the next one its end."""
+        if not (task := instance.get("task")) or task not in ("migrating", "resize_prep"):
+            return
+        instance["task"] = None
+        if instance["id"] in self.failing:
+            return
+        going = [name for name, each in self.services.items() if each["status"] == "enabled"]
+        instance["host"] = next(name for name in going if name != instance["host"])
+        if task == "resize_prep":
+            instance["status"] = "VERIFY_RESIZE"
+
     def forget_holder(self) -> None:
         """Makes the Lease what it is for a run that has seen that its holder was killed."""
         for lease in () if self.keeps_holder else self.leases.values():
@@ -232,7 +278,8 @@ class SmallCloud:
         """Everything that a maintenance changes, for comparisons."""
         nodes = {name: (node["spec"], node["metadata"].get("annotations")) for name, node in self.nodes.items()}
         pods = {name: each["spec"].get("nodeName") for name, each in self.pods.items()}
-        return json.dumps([nodes, pods, self.services, sorted(self.noout), sorted(self.leases)], sort_keys=True)
+        changed = [nodes, pods, self.services, sorted(self.noout), sorted(self.leases), self.instances]
+        return json.dumps(changed, sort_keys=True)
 
 
 def instance(host: str, **changes: Any) -> dict[str, Any]:
@@ -245,6 +292,7 @@ def use(monkeypatch: pytest.MonkeyPatch, cloud: SmallCloud) -> None:
     for module, values in (
         (operation_lease, {"RENEWED": 0.02, "STALE": 10, "POLL": 0.01}),
         (out_and_back, {"PAUSE": 0.01, "DRAIN": 0.1, "RETURN": 0.1}),
+        (instance_moves, {"PAUSE": 0.01}),
         (maintenance_command, {"SETTLE": 0.1}),
     ):
         for name, value in values.items():
