@@ -257,14 +257,18 @@ def test_a_run_with_instances_that_is_killed_after_any_change_goes_on(
         assert [again.changes.count(each) for each in ("live i-1", "cold i-2", "confirm i-2")] == [1, 1, 1]
 
 
-def test_an_end_confirms_what_a_killed_run_has_moved_cold(cloud: SmallCloud) -> None:
-    cloud.instances.append(instance("virt1", status="SHUTOFF", runs=False))
-    for after in range(1, 20):
-        if "cold i-1" not in cloud.changes:
-            assert killed_after(cloud, after, "virt1", cold=True)
+def test_an_end_confirms_what_a_killed_run_has_moved_cold(cloud: SmallCloud, monkeypatch: pytest.MonkeyPatch) -> None:
+    stopped = instance("virt1", status="SHUTOFF", runs=False)
+    cloud.instances.append(stopped.copy())
+    do("virt1", cold=True)
+    again = SmallCloud()
+    reach(monkeypatch, again)
+    again.instances.append(stopped)
+    assert killed_after(again, cloud.changes.index("confirm i-1"), "virt1", cold=True)
+    assert "confirm i-1" not in again.changes
     assert do("virt1", end=True) == 0
-    assert cloud.changes.count("confirm i-1") == 1
-    assert [(each["host"], each["status"]) for each in cloud.instances] == [("virt2", "SHUTOFF")]
+    assert again.changes.count("confirm i-1") == 1
+    assert [(each["host"], each["status"]) for each in again.instances] == [("virt2", "SHUTOFF")]
 
 
 def test_many_instances_are_counted(cloud: SmallCloud) -> None:

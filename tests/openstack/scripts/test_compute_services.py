@@ -231,6 +231,7 @@ def test_what_nova_refuses_is_said(cloud: Cloud, capsys: pytest.CaptureFixture[s
     cloud.fails = True
     code, found = run(capsys, "show", "a")
     assert (code, found["error"][:4]) == (1, "503 ")
+    assert run(capsys, "look", "1")[0] == 1, "it may exist"
 
 
 def test_a_wrong_password_is_said_without_it(cloud: Cloud, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

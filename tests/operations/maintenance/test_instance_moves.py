@@ -123,6 +123,13 @@ def test_only_its_own_cold_moves_are_confirmed(cloud: SmallCloud, move: Move) ->
     assert cloud.instances[1]["status"] == "VERIFY_RESIZE", "its tenant may revert it"
 
 
+def test_a_resize_of_a_tenant_is_awaited_and_not_confirmed(cloud: SmallCloud, move: Move, said: list[str]) -> None:
+    cloud.instances.append(instance("virt1", task="resize_prep"))
+    assert move() == {}
+    assert asked(cloud) == []
+    assert said[-1].startswith("  web (i-1) is on virt2, VERIFY_RESIZE")
+
+
 def test_what_is_not_moved(cloud: SmallCloud, move: Move, said: list[str]) -> None:
     cloud.instances += [
         instance("virt1", id="forbids", wish="forbiden"),
