@@ -1,11 +1,17 @@
 """Settings of hypothesis for all tests, marks for what a test needs to run, and the SSH agent that tests share."""
 
+import os
+import sys
 from collections.abc import Generator
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from tests import sshd
+
+# Some images set it: each program that a test starts would compile every module again, a tenth of a preview.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # No test fails because a machine is slow.
 settings.register_profile("quorate", deadline=None, suppress_health_check=[HealthCheck.too_slow])

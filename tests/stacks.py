@@ -34,11 +34,15 @@ SOURCES = (
 """What a copy of the project needs to run: its top-level modules and packages, without the tests."""
 
 
+HALF_WRITTEN = shutil.ignore_patterns("*.pyc.*")
+"""Leaves out bytecode that another process is writing. Finished bytecode is valid in a copy: it names no path."""
+
+
 def copy_sources(into: Path) -> None:
-    """Copies what the project needs to run into a directory."""
+    """Copies what the project needs to run into a directory, with the bytecode of what has run already."""
     for name in SOURCES:
         if (ROOT / name).is_dir():
-            shutil.copytree(ROOT / name, into / name, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(ROOT / name, into / name, ignore=HALF_WRITTEN)
         else:
             shutil.copy(ROOT / name, into)
 

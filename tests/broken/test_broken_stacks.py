@@ -24,9 +24,10 @@ from policy.facts.stack_configuration import PRODUCTION
 from policy.findings import Enforcement
 from tests.broken.broken import Broken
 from tests.broken.cases import BY_NAME
+from tests.engine_settings import ENGINE_SETTINGS
 from tests.policy.requests import Sent
 from tests.shared import made_once
-from tests.stacks import ROOT, STACKS, copy_sources
+from tests.stacks import HALF_WRITTEN, ROOT, STACKS, copy_sources
 
 OWN = Path(__file__).parent / "stacks"
 """Stacks that only these tests use, by name."""
@@ -53,12 +54,7 @@ class Project:
     @property
     def environment(self) -> dict[str, str]:
         state = (self.path / "state").as_uri()
-        return {
-            **os.environ,
-            "PULUMI_BACKEND_URL": state,
-            "PULUMI_CONFIG_PASSPHRASE": "test",
-            "PULUMI_DEBUG_COMMANDS": "true",
-        }
+        return {**os.environ, **ENGINE_SETTINGS, "PULUMI_BACKEND_URL": state}
 
     def pulumi(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
         command = ["pulumi", *arguments, "--non-interactive"]
@@ -73,7 +69,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
         pytest.skip("the engine is not on PATH: `make setup`, then `. .venv/bin/activate`")
     copy = Project(tmp_path_factory.mktemp("broken"))
     copy_sources(copy.path)
-    shutil.copytree(ROOT / "tests", copy.path / "tests", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "tests", copy.path / "tests", ignore=HALF_WRITTEN)
     stacks = sorted({broken.stack for broken in BY_NAME.values()})
     for stack in stacks:
         shutil.copy(STACKS.get(stack, OWN / f"{stack}.yaml"), copy.path / f"Pulumi.{stack}.yaml")

@@ -25,6 +25,7 @@ from blueprint.stackfile.loader import load_file
 from components.tree import OWNERS
 from contract import QUORUM_STATE_OUTPUT, VERDICTS_FILE
 from policy.engine import record
+from tests.engine_settings import ENGINE_SETTINGS
 from tests.shared import made_once
 from tests.stacks import ROOT, SOURCES, STACKS
 from toolchain.engine import MANIFEST, Engine
@@ -139,13 +140,7 @@ def engine() -> dict[str, str]:
             pytest.skip("there is no engine: `make setup` brings it")
         places = (str(ROOT / ".venv" / "bin"), brought.binaries, variables.get("PATH", ""))
         variables |= {**brought.settings(), "PATH": os.pathsep.join(places)}
-    # Written once at the end, as `make` does for rendered stacks: an interrupted test leaves nothing to recover.
-    return variables | {
-        "PULUMI_CONFIG_PASSPHRASE": "test",
-        "PULUMI_DEBUG_COMMANDS": "true",
-        "PULUMI_EXPERIMENTAL": "true",
-        "PULUMI_SKIP_CHECKPOINTS": "true",
-    }
+    return variables | ENGINE_SETTINGS
 
 
 ROOT_SECRET_TEXT = "root-secret-of-the-tests-root-secret-of-the-tests-root-secret-of"  # noqa: S105 - of tests, as long as a generated one

@@ -16,6 +16,7 @@ import pytest
 
 from contract import VERDICTS_FILE
 from policy.engine import record
+from tests.engine_settings import ENGINE_SETTINGS
 from tests.policy.world import Given
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -92,9 +93,8 @@ def _run(
     file.write_text(json.dumps({"config": dict(config)}), encoding="utf-8")
     environment = {
         **os.environ,
+        **ENGINE_SETTINGS,
         "PULUMI_BACKEND_URL": state.as_uri(),
-        "PULUMI_CONFIG_PASSPHRASE": "test",
-        "PULUMI_DEBUG_COMMANDS": "true",
         VERDICTS_FILE: str(log.with_name(record.FILE)),
         "QUORATE_GIVEN": str(directory / "given.json"),
         "QUORATE_RENDERED": str(directory / "rendered"),

@@ -178,7 +178,7 @@ def test_the_commands(tmp_path: Path) -> None:
     source = tmp_path / "source.yaml"
     source.write_text(f"{STACKS['one-server'].read_text(encoding='utf-8').rstrip()}\n{WAIVER}", encoding="utf-8")
     clone = Clone.make(tmp_path / "clone", "one-server", source)
-    (clone.root / ".gitignore").write_text(".venv\nbuild\n", encoding="utf-8")
+    (clone.root / ".gitignore").write_text(".venv\nbuild\n__pycache__/\n", encoding="utf-8")
     _git(clone.root, "init", "--quiet")
     _git(clone.root, "add", "--all")
     _git(clone.root, "commit", "--quiet", "--message", "all")
