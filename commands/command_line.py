@@ -348,6 +348,9 @@ def maintenance(  # noqa: PLR0913 - as many options
         int | None, typer.Option(help="How many of the pool may fail until the run stops.", show_default="0")
     ] = None,
     *,
+    hold: Annotated[
+        str, typer.Option(help="Stop after disable, empty, noout or cordon; without it, go on.", metavar="STEP")
+    ] = "",
     cold: Annotated[
         bool, typer.Option("--cold", help="Move instances that cannot move live cold: those that run restart.")
     ] = False,
@@ -358,7 +361,7 @@ def maintenance(  # noqa: PLR0913 - as many options
     """Take a server out of a live stack for maintenance, after asking the living quorums, and back with --end."""
     from commands.live import maintenance_command
 
-    request = maintenance_command.MaintenanceRequest(name, pool, batch, max_failed, cold, show_plan, end, abort)
+    request = maintenance_command.MaintenanceRequest(name, pool, batch, max_failed, hold, cold, show_plan, end, abort)
     return maintenance_command.run(_clone(), stack, request)
 
 

@@ -72,8 +72,22 @@ def whoami() -> str:
 
 def current(api: Api) -> CloudOperation | None:
     """Returns the operation that is under way; None if there is none. Raises ApiError or Unreachable."""
-    found = _read(api)
-    return _operation(found) if found else None
+    known = current_and_worker(api)
+    return known[0] if known else None
+
+
+def current_and_worker(api: Api) -> tuple[CloudOperation, str] | None:
+    """Returns the operation that is under way, and the user and machine whose process works on it; "" without one.
+
+    Raises ApiError or Unreachable.
+    """
+    lease = _read(api)
+    return (_operation(lease), _holder(lease)) if lease else None
+
+
+def command(operation: CloudOperation, stack: str, *options: str) -> str:
+    """Returns the command line that goes on with an operation, or what its options say."""
+    return " ".join(("quorate maintenance", _named(operation.subject), *options, "--stack", stack))
 
 
 class HeldLease:
@@ -185,7 +199,7 @@ def _require_same(found: CloudOperation, wanted: CloudOperation, stack: str) -> 
     if found.subject != wanted.subject:
         raise UserError(
             f"Maintenance of {found.subject} is under way: {found.began()}. Nothing was changed.\n"
-            f"One at a time: end it first with `quorate maintenance {_named(found.subject)} --end --stack {stack}`."
+            f"One at a time: end it first with `{command(found, stack, '--end')}`."
         )
 
 
@@ -197,10 +211,8 @@ def _named(subject: str) -> str:
 
 def _await_stale(api: Api, lease: Object, operation: CloudOperation, say: Callable[[str], None]) -> None:
     """Returns when the Lease has no holder, or one that does not renew it. Raises UserError if it is renewed."""
-    holder = text(lease, "spec", "holderIdentity")
-    if not holder:
+    if not (who := _holder(lease)):
         return
-    who = holder.rpartition(" ")[0]
     say(f"A run of {who} has not ended; waiting {STALE:.0f} s for a sign of it …")
     renewed = text(lease, "spec", "renewTime")
     end = time.monotonic() + STALE
@@ -215,6 +227,11 @@ def _await_stale(api: Api, lease: Object, operation: CloudOperation, say: Callab
                 "Nothing was changed. Wait until that run has ended."
             )
     say("It gave none: it was killed, and this run goes on in its place.")
+
+
+def _holder(lease: Object) -> str:
+    """Returns the user and machine whose process has a Lease; "" if none has."""
+    return text(lease, "spec", "holderIdentity").rpartition(" ")[0]
 
 
 def _read(api: Api) -> Object | None:

@@ -16,7 +16,7 @@ from console.errors import UserError
 from operations.live_cluster import LiveCluster
 from operations.living.cloud import LivingCloud, read_cloud
 from operations.living.leaving import leave_together
-from operations.maintenance import batches, failure_domains, instances, plan_text
+from operations.maintenance import batches, failure_domains, instances, plan_text, steps
 from operations.maintenance.batches import Batches
 from operations.maintenance.failure_domains import MaintenanceDomain
 from operations.maintenance.instance_moves import choices_of
@@ -36,6 +36,8 @@ class MaintenanceRequest:
     pool: str = ""
     batch: str = ""
     max_failed: int | None = None
+    hold: str = ""
+    """The kind of step after which the run stops."""
     cold: bool = False
     """Whether instances that do not move live are moved cold."""
     plan: bool = False
@@ -57,10 +59,10 @@ def run(root: Path, stack_name: str, request: MaintenanceRequest) -> int:
     cluster = connection.connect(root, found)
     try:
         if request.pool:
-            return _Session(stack_name, cluster, cold=request.cold).pool(_batches(found.plan, request), request)
+            return _Session(stack_name, cluster, request).pool(_batches(found.plan, request), request)
         domain = failure_domains.named(found.plan, request.name)
         assert domain  # noqa: S101 - _errors has looked for it
-        return _Session(stack_name, cluster, cold=request.cold).single(domain, request)
+        return _Session(stack_name, cluster, request).single(domain, request)
     except (ApiError, Unreachable) as error:
         raise UserError(f"The run has stopped: {error}\nThe same command goes on where it stopped.") from None
 
@@ -83,6 +85,12 @@ def _errors(plan: Plan, request: MaintenanceRequest) -> Iterator[str]:
         yield f"--max-failed {request.max_failed} is below 0."
     if not request.pool and (request.batch or request.max_failed is not None):
         yield "--batch and --max-failed need --pool."
+    if request.hold and (request.pool or request.plan or request.end or request.abort):
+        yield "--hold is for a run that takes one server or machine out."
+    elif request.hold and (domain := failure_domains.named(plan, request.name)):
+        known = [step.kind for step in steps.steps(domain) if step.kind in steps.HOLDS]
+        if request.hold not in known:
+            yield f"{request.name} has no step {request.hold} for --hold; it has: {', '.join(known)}."
     if request.cold and (request.end or request.abort):
         yield "--cold moves instances away; --end and --abort move none back."
     if sum((request.plan, request.end, request.abort)) > 1:
@@ -98,10 +106,11 @@ def _batches(plan: Plan, request: MaintenanceRequest) -> Batches:
 class _Session:
     """The maintenance of a stack's cluster by this command."""
 
-    def __init__(self, stack_name: str, cluster: LiveCluster, *, cold: bool) -> None:
+    def __init__(self, stack_name: str, cluster: LiveCluster, request: MaintenanceRequest) -> None:
         self._stack = stack_name
         self._cluster = cluster
-        self._cold = cold
+        self._cold = request.cold
+        self._hold = request.hold
 
     def single(self, domain: MaintenanceDomain, request: MaintenanceRequest) -> int:
         if request.plan:
@@ -118,6 +127,9 @@ class _Session:
             return 0
         with self._held(operation) as lease:
             self._take_out(domain, lease)
+        if self._hold:
+            print(f"{domain.name} is held after step {self._hold}. Go on: {self._line(domain.name)}")
+            return 0
         print(f"{domain.name} is out: {', '.join(domain.all)} may be stopped. Then: {self._line(domain.name, '--end')}")
         return 0
 
@@ -152,7 +164,7 @@ class _Session:
                 lease.finish()
                 raise UserError(f"{refusal}\nNothing was changed.") from None
             lease.change(out=(domain.name,))
-        maintenance.take_out(domain)
+        maintenance.take_out(domain, self._hold)
 
     def _ended(self, wanted: Batches, operation: CloudOperation, left: int, *, is_over: bool) -> int:
         """Prints where a pool is. Returns 1 if a domain has failed."""

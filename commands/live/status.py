@@ -13,9 +13,11 @@ from commands import stack
 from commands.live import connection
 from commands.stack import ValidStack
 from console.errors import UserError
+from operations import under_way
 from operations.living import status_text
 from operations.living.cloud import LivingCloud, read_cloud
 from operations.living.leaving import leaves, servers_of
+from operations.under_way import NO_OPERATION, UnderWay
 from text.quoting import printable
 from text.suggestion import did_you_mean
 
@@ -36,14 +38,14 @@ def show(root: Path, name: str, *, as_json: bool = False, watch: bool = False, a
     if ask:
         return _answer(root, found, ask, as_json=as_json)
     while True:
-        cloud = _read(root, found)
+        cloud, operation = _read(root, found)
         going = leaves(cloud)
         if as_json:
-            print(json.dumps(status_text.document(cloud, going), indent=2), flush=True)
+            print(json.dumps(status_text.document(cloud, going, operation), indent=2), flush=True)
         else:
             clear = "\033[H\033[2J" if watch and sys.stdout.isatty() else ""
             now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-            print(f"{clear}{name}, {now}\n{printable(status_text.shown(cloud, going))}", end="", flush=True)
+            print(f"{clear}{name}, {now}\n{printable(status_text.shown(cloud, going, operation))}", end="", flush=True)
         if not watch:
             return status_text.exit_code(cloud)
         time.sleep(PAUSE)
@@ -55,7 +57,7 @@ def _answer(root: Path, found: ValidStack, ask: str, *, as_json: bool) -> int:
         if host := next((server for server, machines in servers.items() if ask in machines), ""):
             raise UserError(f"{ask} is a virtual machine of {host}: ask for the server, --ask {host}.")
         raise UserError(f"{found.name} has no server {ask}{did_you_mean(ask, sorted(servers))}.")
-    cloud = _read(root, found)
+    cloud, _ = _read(root, found)
     asked = next(each for each in leaves(cloud) if each.server == ask)
     if as_json:
         document = status_text.document(cloud, [asked])
@@ -69,13 +71,17 @@ def _answer(root: Path, found: ValidStack, ask: str, *, as_json: bool) -> int:
     return 0 if asked.may_go else 3
 
 
-def _read(root: Path, found: ValidStack) -> LivingCloud:
-    """Reads the cloud. If no API server answers, only etcd is asked, which may be the reason."""
+def _read(root: Path, found: ValidStack) -> tuple[LivingCloud, UnderWay]:
+    """Reads the cloud, and the operation under way.
+
+    If no API server answers, only etcd is asked, which may be the reason.
+    """
     try:
         cluster = connection.connect(root, found)
     except UserError as error:
-        return read_cloud(found.plan, None, str(error))
+        return read_cloud(found.plan, None, str(error)), NO_OPERATION
     try:
-        return read_cloud(found.plan, cluster)
+        return read_cloud(found.plan, cluster), under_way.read(cluster.api, found.name)
     except (ApiError, Unreachable) as error:
-        return read_cloud(found.plan, None, f"The cluster of context {cluster.context} does not answer: {error}")
+        problem = f"The cluster of context {cluster.context} does not answer: {error}"
+        return read_cloud(found.plan, None, problem), NO_OPERATION

@@ -13,6 +13,7 @@ from operations.living import certificates
 from operations.living.cloud import LivingCloud, is_ready, workload_of
 from operations.living.leaving import Leave, in_order
 from operations.living.quorum import LivingMember, LivingQuorum, Standing, different_versions
+from operations.under_way import NO_OPERATION, UnderWay
 from text.quoting import first_of
 
 VERSION = 1
@@ -28,10 +29,11 @@ def exit_code(cloud: LivingCloud) -> int:
     return 1 if 1 in codes or cloud.problems else max(codes, default=1)
 
 
-def shown(cloud: LivingCloud, found: Sequence[Leave]) -> str:
+def shown(cloud: LivingCloud, found: Sequence[Leave], operation: UnderWay = NO_OPERATION) -> str:
     """Returns the state of all quorums, of what serves beside them, and which servers may go, as lines of text."""
     lines = [
         *cloud.problems,
+        *operation.lines(),
         *_quorums(cloud),
         *_replicas(cloud),
         *_agents(cloud),
@@ -126,12 +128,13 @@ def _servers(found: Sequence[Leave]) -> Iterator[str]:
     yield from (f"  {each.server}: {'; '.join(each.reasons)}" for each in stays)
 
 
-def document(cloud: LivingCloud, found: Sequence[Leave]) -> dict[str, Any]:
+def document(cloud: LivingCloud, found: Sequence[Leave], operation: UnderWay = NO_OPERATION) -> dict[str, Any]:
     """Returns the state as a document of JSON."""
     return {
         "version": VERSION,
         "exit": exit_code(cloud),
         "problems": list(cloud.problems),
+        "operation": operation.document(),
         "quorums": [
             {
                 **asdict(quorum),
@@ -148,7 +151,7 @@ def document(cloud: LivingCloud, found: Sequence[Leave]) -> dict[str, Any]:
         "services": [{"name": name, "ready": ready, "replicas": wanted} for name, ready, wanted in replicas(cloud)],
         "agents": [{**asdict(each), "silent": each.is_silent} for each in cloud.agents.agents],
         "instances": cloud.agents.instances,
-        "unasked": list(cloud.agents.unasked),
+        "unasked": [*cloud.agents.unasked, *([operation.problem] if operation.problem else [])],
         "certificates": [{**asdict(each), "ends": each.ends.isoformat()} for each in cloud.certificates],
         "servers": [
             {**asdict(each), "members": [list(pair) for pair in each.members], "may_go": each.may_go} for each in found

@@ -81,9 +81,12 @@ class Maintenance:
             self._say(f"waits: {'; '.join(reasons)}")
             time.sleep(PAUSE)
 
-    def take_out(self, domain: MaintenanceDomain) -> None:
-        """Does all steps of a domain. Raises Stalled if one cannot be done; the others stay done."""
-        for does, step in numbered(domain):
+    def take_out(self, domain: MaintenanceDomain, hold: str = "") -> None:
+        """Does all steps of a domain, or those up to the kind `hold`.
+
+        Raises Stalled if one cannot be done; the others stay done.
+        """
+        for does, step in numbered(domain, hold):
             self._lease.change(step=does.strip())
             self._say(does)
             self._do(domain, step)

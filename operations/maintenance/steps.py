@@ -9,6 +9,8 @@ from typing import Literal
 from operations.maintenance.failure_domains import MaintenanceDomain
 
 Kind = Literal["take", "ask", "disable", "empty", "noout", "cordon", "evict", "hold"]
+HOLDS: tuple[Kind, ...] = ("disable", "empty", "noout", "cordon")
+"""Steps after which a run may be held. Those before them change nothing, and the whole maintenance ends in a hold."""
 
 
 @dataclass(frozen=True)
@@ -63,10 +65,12 @@ def steps(domain: MaintenanceDomain) -> tuple[MaintenanceStep, ...]:
     return (*found, MaintenanceStep("hold", domain.nodes))
 
 
-def numbered(domain: MaintenanceDomain) -> Iterator[tuple[str, MaintenanceStep]]:
-    """Yields the steps that take a domain out, each with its number and text."""
+def numbered(domain: MaintenanceDomain, hold: str = "") -> Iterator[tuple[str, MaintenanceStep]]:
+    """Yields the steps that take a domain out, each with its number and text. `hold`: the kind of the last one."""
     for number, step in enumerate(steps(domain), start=1):
         yield f"{number:>2}. {step.does}", step
+        if step.kind == hold:
+            return
 
 
 def numbered_back(domain: MaintenanceDomain) -> Iterator[tuple[str, MaintenanceStep]]:

@@ -23,6 +23,7 @@ from tests.operations.maintenance.small_cloud import Killed, SmallCloud, instanc
 from tests.stacks import ROOT, full_size, parsed
 
 LOAD = stack.load
+HOLD = "--hold is for a run that takes one server or machine out."
 
 
 @pytest.fixture
@@ -271,6 +272,21 @@ def test_an_end_confirms_what_a_killed_run_has_moved_cold(cloud: SmallCloud, mon
     assert [(each["host"], each["status"]) for each in again.instances] == [("virt2", "SHUTOFF")]
 
 
+def test_a_run_is_held_after_a_step_and_goes_on(cloud: SmallCloud, capsys: pytest.CaptureFixture[str]) -> None:
+    cloud.instances.append(instance("virt1"))
+    assert do("virt1", hold="empty") == 0
+    assert said(capsys).endswith("virt1 is held after step empty. Go on: quorate maintenance virt1 --stack dev\n")
+    assert (cloud.instances[0]["host"], cloud.noout) == ("virt2", set())
+    assert not any(change.startswith(("evict", "node", "osd")) for change in cloud.changes)
+    assert cloud.changes.index("disable virt1") < cloud.changes.index("live i-1")
+    assert do("virt1", hold="cordon") == 0
+    assert cloud.nodes["storage1"]["spec"]["unschedulable"]
+    assert not any(change.startswith("evict") for change in cloud.changes)
+    assert do("virt1") == 0
+    assert any(change.startswith("evict") for change in cloud.changes)
+    assert do("virt1", end=True) == 0
+
+
 def test_many_instances_are_counted(cloud: SmallCloud) -> None:
     cloud.instances += [instance("virt1", id=f"i-{each}", name=f"vm-{each}", wish="forbidden") for each in range(30)]
     with pytest.raises(UserError, match=r"30 instances run there[^$]*vm-19 [^$]*- and 10 more") as refused:
@@ -385,6 +401,12 @@ def test_marks_without_a_lease_are_ended(cloud: SmallCloud) -> None:
         ),
         ({"name": "virt1", "batch": "2"}, ["--batch and --max-failed need --pool."]),
         ({"name": "virt1", "max_failed": 0}, ["--batch and --max-failed need --pool."]),
+        (
+            {"name": "virt1", "hold": "empty", "end": True},
+            ["--hold is for a run that takes one server or machine out."],
+        ),
+        ({"pool": "compute", "hold": "empty"}, ["--hold is for a run that takes one server or machine out."]),
+        ({"name": "messaging1", "hold": "empty"}, ["messaging1 has no step empty for --hold; it has: cordon."]),
         (
             {"name": "virt1", "cold": True, "end": True},
             ["--cold moves instances away; --end and --abort move none back."],

@@ -16,7 +16,9 @@ from commands.stack import ValidStack
 from console.errors import UserError
 from operations.live_cluster import LiveCluster
 from operations.living.cloud import LivingCloud
+from operations.operation_lease import CloudOperation, held
 from tests.operations.living.living_cloud import living
+from tests.operations.maintenance.small_cloud import SmallCloud
 from tests.stacks import ROOT
 
 LOAD = stack.load
@@ -36,13 +38,13 @@ def live(monkeypatch: pytest.MonkeyPatch) -> list[LivingCloud]:
         return found
 
     monkeypatch.setattr(stack, "load", load)
-    connected(monkeypatch, None)
+    connected(monkeypatch, SmallCloud().cluster())
     monkeypatch.setattr(status, "read_cloud", read)
     return clouds
 
 
-def connected(monkeypatch: pytest.MonkeyPatch, cluster: LiveCluster | None) -> None:
-    def connect(_root: Path, _stack: ValidStack) -> LiveCluster | None:
+def connected(monkeypatch: pytest.MonkeyPatch, cluster: LiveCluster) -> None:
+    def connect(_root: Path, _stack: ValidStack) -> LiveCluster:
         return cluster
 
     monkeypatch.setattr(connection, "connect", connect)
@@ -67,6 +69,19 @@ def test_json(live: list[LivingCloud], capsys: pytest.CaptureFixture[str]) -> No
     live.append(living(live[0].plan, {"mysqld-0": "lost"}))
     assert status.show(ROOT, "dev", as_json=True) == 3
     assert json.loads(capsys.readouterr().out)["exit"] == 3
+
+
+def test_an_operation_under_way_is_shown(
+    live: list[LivingCloud], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cloud = SmallCloud()
+    connected(monkeypatch, cloud.cluster())
+    with held(cloud.cluster().api, CloudOperation("virt1"), "dev", print):
+        assert status.show(ROOT, "dev") == 0
+        assert "Maintenance of virt1 is under way: " in capsys.readouterr().out
+        assert status.show(ROOT, "dev", as_json=True) == 0
+        assert json.loads(capsys.readouterr().out)["operation"]["subject"] == "virt1"
+    assert live
 
 
 def test_a_server_that_does_not_exist(live: list[LivingCloud]) -> None:
