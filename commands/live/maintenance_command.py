@@ -14,13 +14,14 @@ from commands import stack
 from commands.live import connection
 from console.errors import UserError
 from operations.live_cluster import LiveCluster
-from operations.living.cloud import LivingCloud, read_cloud
+from operations.living.cloud import LivingCloud, read_cloud, workload_of
 from operations.living.leaving import leave_together
-from operations.maintenance import batches, failure_domains, instances, plan_text, steps
+from operations.maintenance import batches, failure_domains, instances, network_services, plan_text, steps
 from operations.maintenance.batches import Batches
 from operations.maintenance.failure_domains import MaintenanceDomain
 from operations.maintenance.instance_moves import choices_of
 from operations.maintenance.instances import Instance, Outlook
+from operations.maintenance.network_services import NetworkServices
 from operations.maintenance.out_and_back import SETTLE, Maintenance, Stalled, marked
 from operations.operation_lease import CloudOperation, HeldLease, current, held
 from text.quoting import printable
@@ -197,11 +198,15 @@ class _Session:
         return 0 if all(each.leave.may_go for each in first) else 3
 
     def _foreseen(self, domain: MaintenanceDomain, cloud: LivingCloud) -> plan_text.Foreseen:
+        pods = {node: eviction.evictable(self._cluster.api, node) for node in domain.nodes}
+        processes = {workload_of(pod) for found in pods.values() for pod in found}
+        carries = not processes.isdisjoint(network_services.AGENTS)
         return plan_text.Foreseen(
             domain,
             leave_together(cloud, domain.name, domain.all),
-            {node: eviction.evictable(self._cluster.api, node) for node in domain.nodes},
+            pods,
             self._outlooks(domain) if domain.computes else (),
+            network_services.carried(self._cluster, cloud, domain.nodes) if carries else NetworkServices(),
         )
 
     def _outlooks(self, domain: MaintenanceDomain) -> list[tuple[Instance, Outlook]]:

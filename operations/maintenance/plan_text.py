@@ -13,11 +13,11 @@ from operations.living.leaving import Leave
 from operations.maintenance import measured
 from operations.maintenance.failure_domains import MaintenanceDomain
 from operations.maintenance.instances import Instance, Outlook
+from operations.maintenance.network_services import NetworkServices
 from operations.maintenance.steps import MaintenanceStep, numbered, numbered_back
 from operations.operation_lease import NAME, CloudOperation
 from text.quoting import first_of
 
-_ROUTERS = {"neutron-l3-agent", "neutron-dhcp-agent"}
 _NAMED = 8
 """Workloads that a line names."""
 _NOTICES = {
@@ -26,6 +26,12 @@ _NOTICES = {
     "stays": "cannot be started until the end",
 }
 """What tenants notice, by what happens to their instances."""
+
+_WITHOUT = {
+    "router": "has no other agent that is ready: it routes nothing until the end",
+    "network": "has no other DHCP agent that is ready: it gives no addresses until it has one, or the end",
+}
+"""What becomes of a router, or of a network, whose only agent leaves."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +44,8 @@ class Foreseen:
     """Pods that would be evicted, by node."""
     instances: Sequence[tuple[Instance, Outlook]]
     """Instances on its computes, each with what happens to it."""
+    network: NetworkServices
+    """Routers and networks that it carries."""
 
 
 def shown(found: Foreseen, under_way: CloudOperation | None) -> str:
@@ -84,6 +92,8 @@ def _details(found: Foreseen, step: MaintenanceStep) -> Iterator[str]:
     elif step.kind == "evict":
         (node,) = step.nodes
         yield from _eviction(found.pods.get(node, ()), has_osds=node in found.domain.storage)
+    elif step.kind == "hold":
+        yield from _network(found.network)
 
 
 def _moves(found: Sequence[tuple[Instance, Outlook]]) -> Iterator[str]:
@@ -103,8 +113,17 @@ def _eviction(pods: Sequence[Object], *, has_osds: bool) -> Iterator[str]:
         yield f"took: {took}"
     if silence := measured.silence(counts):
         yield f"tenants: {silence}"
-    if agents := sorted(_ROUTERS & counts.keys()):
-        yield f"tenants: routers and addresses of {' and '.join(agents)} may pause; not measured"
+
+
+def _network(services: NetworkServices) -> Iterator[str]:
+    """Yields what becomes of routers and addresses; those that no other agent carries are all named."""
+    if services.problem:
+        yield services.problem
+    for kind, then in _WITHOUT.items():
+        found = [each for each in services.found if each.kind == kind]
+        if others := [each.called for each in found if each.has_another]:
+            yield f"tenants: {len(others)} {kind}s pause until another agent serves them: {first_of(others, _NAMED)}"
+        yield from (f"tenants: {kind} {each.called} {then}" for each in found if not each.has_another)
 
 
 def _way_back(domain: MaintenanceDomain) -> Iterator[str]:

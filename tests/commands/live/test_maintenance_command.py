@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,9 @@ from typing import Any
 import pytest
 
 from blueprint.plan.planner import plan
+from cluster import objects
+from cluster.api import Api
+from cluster.objects import Object
 from commands import stack
 from commands.live import connection, maintenance_command
 from commands.live.maintenance_command import MaintenanceRequest
@@ -18,7 +22,8 @@ from console.errors import UserError
 from contract import MAINTENANCE, OPERATION
 from operations import operation_lease
 from operations.live_cluster import LiveCluster
-from operations.maintenance import measured
+from operations.living.answers import Answer
+from operations.maintenance import measured, network_services
 from tests.operations.maintenance.small_cloud import Killed, SmallCloud, instance, use
 from tests.stacks import ROOT, full_size, parsed
 
@@ -185,6 +190,27 @@ def test_a_plan_changes_nothing_and_names_what_a_run_does(
     back = [line for line in capsys.readouterr().out.splitlines() if line[:2].strip().isdigit()]
     assert len(back) == 5
     assert [line for line in back if line not in planned.splitlines()] == []
+
+
+def test_a_plan_names_routers_and_networks(
+    cloud: SmallCloud, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cloud.add("l3", "neutron-l3-agent", "messaging1", "ReplicaSet")
+    cloud.add("mysqld-0", "mysqld", "database1", "StatefulSet")
+    asked: list[str] = []
+
+    def in_pod(_api: Api, pod: Object | None, container: str, questions: Mapping[str, str]) -> Answer:
+        asked.append(f"{objects.name(pod or {})} {container} {sorted(questions)}")
+        return Answer({"neutron": "router\tr1\tmessaging1\t1\t61\nnetwork\tn1\tmessaging1\t1\t62\nend\n"})
+
+    monkeypatch.setattr(network_services.asking, "in_pod", in_pod)
+    assert do("messaging1", plan=True) == 0
+    planned = said(capsys)
+    assert "      tenants: router a (r1) has no other agent that is ready: it routes nothing until the end" in planned
+    assert "      tenants: network b (n1) has no other DHCP agent that is ready" in planned
+    assert asked == ["mysqld-0 mariadb ['neutron']"]
+    assert do("messaging2", plan=True) == 0
+    assert "router" not in said(capsys)
 
 
 def test_a_plan_says_that_a_server_may_not_go_and_who_operates(
