@@ -208,8 +208,8 @@ def test_a_plan_names_routers_and_networks(
     planned = said(capsys)
     assert "      tenants: router a (r1) has no other agent that is ready: it routes nothing until the end" in planned
     assert "      tenants: network b (n1) has no other DHCP agent that is ready" in planned
-    assert asked == ["mysqld-0 mariadb ['neutron']"]
     assert do("messaging2", plan=True) == 0
+    assert asked == ["mysqld-0 mariadb ['neutron']"], "messaging2 has none of these agents"
     assert "router" not in said(capsys)
 
 
