@@ -35,7 +35,9 @@ class UnderWay:
             lines.append(f"          - out, or on the way: {', '.join(known.out)}")
         if known.step:
             lines.append(f"          - step {known.step}")
-        lines += [f"          - {name} has failed: {reason.splitlines()[0]}" for name, reason in known.failed.items()]
+        for name, reason in known.failed.items():
+            first, *_ = reason.split("\n")
+            lines.append(f"          - {name} has failed: {first}")
         if self.worker:
             lines.append(f"          - a process of {self.worker} works on it, unless it was killed")
         else:

@@ -35,12 +35,13 @@ def test_an_operation_that_a_process_works_on(api: Api) -> None:
 
 def test_an_operation_that_nobody_works_on(api: Api) -> None:
     with held(api, CloudOperation("pool compute"), "prod", print) as lease:
-        lease.change(done=("cmp1",), failed={"cmp2": "it stalls:\nmore"})
+        lease.change(done=("cmp1",), failed={"cmp2": "it stalls:\nmore", "cmp3": ""})
     found = under_way.read(api, "prod")
     assert "          - no process works on it now" in found.lines()
     assert "          - cmp2 has failed: it stalls:" in found.lines()
     assert json.loads(json.dumps(found.document())) == {
-        "subject": "pool compute", "out": [], "done": ["cmp1"], "failed": {"cmp2": "it stalls:\nmore"}, "cold": [],
+        "subject": "pool compute", "out": [], "done": ["cmp1"], "cold": [],
+        "failed": {"cmp2": "it stalls:\nmore", "cmp3": ""},
         "by": "ada@desk", "since": lease.operation.since, "step": "", "worker": None,
         "go_on": "quorate maintenance --pool compute --stack prod",
         "end": "quorate maintenance --pool compute --end --stack prod",
