@@ -366,6 +366,28 @@ def maintenance(  # noqa: PLR0913 - as many options
 
 
 @_command
+def replace(  # noqa: PLR0913 - as many options
+    name: Annotated[str, typer.Argument(help="The machine that is dead for good.", metavar="NODE")],
+    stack: StackOption = "dev",
+    new: Annotated[
+        str, typer.Option("--with", help="Another name for what comes in its place.", metavar="NEW", show_default=False)
+    ] = "",
+    address: Annotated[str, typer.Option(help="The address of what comes, if it is another one.")] = "",
+    host_key: Annotated[str, typer.Option(help="The public SSH host key of what comes.")] = "",
+    *,
+    dead: Annotated[bool, typer.Option("--dead", help="Say that the machine is off, and stays off.")] = False,
+    show_plan: Annotated[bool, typer.Option("--plan", help="Print the numbered actions, and change nothing.")] = False,
+    end: Annotated[bool, typer.Option("--end", help="After `up`: wait until every quorum is complete.")] = False,
+) -> int:
+    """Remove a dead machine from a live stack, and wait for the one in its place with --end."""
+    from commands import replacement
+    from commands.plan.replaced_server import NewMachine
+
+    request = replacement.ReplaceRequest(name, NewMachine(new, address, host_key), dead, show_plan, end)
+    return replacement.run(_clone(), stack, request)
+
+
+@_command
 def cloud(stack: StackOption = "dev") -> int:
     """Start the machines of a stack on this host with real kubelets (root, Linux)."""
     from commands.trials import lab_commands

@@ -26,6 +26,9 @@ from console.errors import UserError
 from contract import OPERATION
 from openstack.config.wiring import ENVIRONMENT
 
+MAINTENANCE, REPLACEMENT = "maintenance", "replacement"
+"""Kinds of operations."""
+_COMMANDS = {MAINTENANCE: "maintenance", REPLACEMENT: "replace"}
 LEASES = f"/apis/coordination.k8s.io/v1/namespaces/{ENVIRONMENT}/leases"
 NAME = "quorate-operation"
 RENEWED = 5.0
@@ -42,16 +45,21 @@ class CloudOperation:
 
     subject: str
     """The server, machine or pool that it is about."""
+    kind: str = MAINTENANCE
     out: tuple[str, ...] = ()
     """The servers or machines that are out now, or on their way."""
     done: tuple[str, ...] = ()
-    """Of a pool, the servers that were out and are back."""
+    """Of a pool, the servers that were out and are back; of a replacement, the machine once all of it is removed."""
     failed: dict[str, str] = field(default_factory=dict[str, str])
     """Of a pool, the servers that could not go, with the reason."""
     cold: tuple[str, ...] = ()
     """Ids of instances that it moves cold and has not confirmed."""
     step: str = ""
     """The last step that it has begun."""
+    new: str = ""
+    """Of a replacement, the machine with another name that comes instead; "" if the name stays."""
+    osds: tuple[str, ...] = ()
+    """Of a replacement, the numbers of the OSDs that are lost with the machine."""
     by: str = ""
     """Who began it: user and machine."""
     since: str = ""
@@ -87,7 +95,10 @@ def current_and_worker(api: Api) -> tuple[CloudOperation, str] | None:
 
 def command(operation: CloudOperation, stack: str, *options: str) -> str:
     """Returns the command line that goes on with an operation, or what its options say."""
-    return " ".join(("quorate maintenance", _named(operation.subject), *options, "--stack", stack))
+    if operation.kind == REPLACEMENT and not options:
+        options = ("--dead", *(("--with", operation.new) if operation.new else ()))
+    program = _COMMANDS.get(operation.kind, operation.kind)
+    return " ".join(("quorate", program, _named(operation.subject), *options, "--stack", stack))
 
 
 class HeldLease:
@@ -196,9 +207,9 @@ def _take(api: Api, wanted: CloudOperation, stack: str, say: Callable[[str], Non
 
 
 def _require_same(found: CloudOperation, wanted: CloudOperation, stack: str) -> None:
-    if found.subject != wanted.subject:
+    if (found.kind, found.subject) != (wanted.kind, wanted.subject):
         raise UserError(
-            f"Maintenance of {found.subject} is under way: {found.began()}. Nothing was changed.\n"
+            f"{found.kind.capitalize()} of {found.subject} is under way: {found.began()}. Nothing was changed.\n"
             f"One at a time: end it first with `{command(found, stack, '--end')}`."
         )
 
@@ -223,7 +234,7 @@ def _await_stale(api: Api, lease: Object, operation: CloudOperation, say: Callab
             raise ApiError(409, "Conflict", "the holder has let it go")
         if text(seen, "spec", "renewTime") != renewed:
             raise UserError(
-                f"{who} works on the maintenance of {operation.subject} now; {operation.began()}. "
+                f"{who} works on the {operation.kind} of {operation.subject} now; {operation.began()}. "
                 "Nothing was changed. Wait until that run has ended."
             )
     say("It gave none: it was killed, and this run goes on in its place.")
@@ -250,11 +261,14 @@ def _operation(lease: Object) -> CloudOperation:
         known = {}
     return CloudOperation(
         subject=text(known, "subject") or "something unknown",
+        kind=text(known, "kind") or MAINTENANCE,
         out=words(known, "out"),
         done=words(known, "done"),
         failed=texts(known, "failed"),
         cold=words(known, "cold"),
         step=text(known, "step"),
+        new=text(known, "new"),
+        osds=words(known, "osds"),
         by=text(known, "by") or "somebody unknown",
         since=text(known, "since") or "a time unknown",
     )

@@ -1,4 +1,4 @@
-"""Disables and enables nova-compute on hosts, and lists and moves their instances, by Nova's API with Nova's account.
+"""Disables, enables and forgets nova-compute on hosts, lists and moves their instances, by Nova's API and account.
 
 Runs in a pod of nova-api, which has the account in its configuration, so that no password travels; with the standard
 library only. Prints one JSON object, or the `error`. Arguments:
@@ -6,6 +6,8 @@ library only. Prints one JSON object, or the `error`. Arguments:
 - `show`, `disable` or `enable`, then for `disable` the reason, then hosts: the `services` of the hosts after the
   change, for `show` also their `instances`. `enable` enables only services that were disabled for a reason that begins
   with the mark of `disable`: what an operator has disabled stays so.
+- `forget`, then hosts that are dead: deletes their `services`, which Nova refuses while it has instances there, and
+  their agents of Neutron.
 - `look`, then ids: the `instances` that exist still.
 - `live`, `cold` or `confirm`, then an id: asks Nova for a live or cold migration, or confirms a cold one; `refused`
   says why Nova does not do it, "" if it does.
@@ -68,12 +70,24 @@ class Nova:
                 "X-Auth-Token": answer.headers["X-Subject-Token"],
                 "X-OpenStack-Nova-API-Version": VERSION,
             }
-            catalog = json.load(answer)["token"]["catalog"]
-        self.url = endpoint(catalog, account.get("region_name", ""))
+            self.catalog = json.load(answer)["token"]["catalog"]
+        self.region = account.get("region_name", "")
+        self.url = endpoint(self.catalog, "compute", self.region)
 
     def ask(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
         with sent(method, f"{self.url}/{path}", body, self.headers) as answer:
             return json.load(answer)
+
+    def forget(self, host: str) -> None:
+        """Deletes the services nova-compute of a host, and all agents of Neutron there."""
+        for service in self.services({host}):
+            sent("DELETE", f"{self.url}/os-services/{service['id']}", None, self.headers).close()
+        neutron = endpoint(self.catalog, "network", self.region)
+        query = urllib.parse.urlencode({"host": host})
+        with sent("GET", f"{neutron}/v2.0/agents?{query}", None, self.headers) as answer:
+            agents = json.load(answer)["agents"]
+        for agent in agents:
+            sent("DELETE", f"{neutron}/v2.0/agents/{agent['id']}", None, self.headers).close()
 
     def services(self, hosts: set[str]) -> list[dict[str, Any]]:
         """Returns the services nova-compute of hosts."""
@@ -167,13 +181,13 @@ def sent(method: str, url: str, body: dict[str, Any] | None, headers: dict[str, 
     return urllib.request.urlopen(request, timeout=TIMEOUT)
 
 
-def endpoint(catalog: list[dict[str, Any]], region: str) -> str:
-    """Returns the internal URL of Nova's API in the catalog. Raises LookupError if there is none."""
+def endpoint(catalog: list[dict[str, Any]], kind: str, region: str) -> str:
+    """Returns the internal URL of an API in the catalog. `kind`: its type there. Raises LookupError without one."""
     for service in catalog:
-        for each in service["endpoints"] if service["type"] == "compute" else ():
+        for each in service["endpoints"] if service["type"] == kind else ():
             if each["interface"] == "internal" and region in ("", each["region_id"]):
                 return each["url"].rstrip("/")
-    raise LookupError("Keystone's catalog has no internal endpoint of compute")
+    raise LookupError(f"Keystone's catalog has no internal endpoint of {kind}")
 
 
 def run(what: str, *arguments: str) -> dict[str, Any]:
@@ -192,6 +206,8 @@ def run(what: str, *arguments: str) -> dict[str, Any]:
             nova.change(service, status="disabled", disabled_reason=f"{MARK} {arguments[0]}")
         if what == "enable" and disabled and (service["disabled_reason"] or "").startswith(MARK):
             nova.change(service, status="enabled")
+    for host in sorted(hosts) if what == "forget" else ():
+        nova.forget(host)
     found: dict[str, Any] = {"services": nova.services(hosts)}
     if what == "show":
         found["instances"] = [each for host in sorted(hosts) for each in nova.instances(host)]

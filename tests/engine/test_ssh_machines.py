@@ -12,6 +12,7 @@ import yaml
 from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
 from commands import stack
+from commands.engine.machine_resources import without_machine
 from commands.trials import lab_stack
 from tests.engine.conftest import Done, Project, Projects, open_project
 from tests.stacks import ROOT, STACKS
@@ -37,8 +38,12 @@ def live(tmp_path: Path, engine: dict[str, str]) -> Project:
 
 def inputs(done: Done) -> dict[str, dict[str, Any]]:
     """Inputs of the resources that will be created, by name."""
-    steps = (event["resourcePreEvent"]["metadata"] for event in done.events if "resourcePreEvent" in event)
-    return {each["urn"].rpartition("::")[2]: each["new"].get("inputs", {}) for each in steps}
+    return {each["urn"].rpartition("::")[2]: each["new"].get("inputs", {}) for each in steps(done)}
+
+
+def steps(done: Done) -> list[dict[str, Any]]:
+    """The steps of a run, a resource each."""
+    return [event["resourcePreEvent"]["metadata"] for event in done.events if "resourcePreEvent" in event]
 
 
 def test_a_first_preview_needs_no_machine_and_names_each(live: Project) -> None:
@@ -55,6 +60,12 @@ def test_a_first_preview_needs_no_machine_and_names_each(live: Project) -> None:
         left = [each["delete"] for each in found.values() if f"/{node.name}/leave " in each.get("delete", "")]
         (owner,) = {text.rpartition(" ")[2] for text in runs if " --resource " in text}
         assert left == [f"sh quorate/machines/{node.name}/leave --resource {owner}"], "one resource takes it out"
+    resources = [{"urn": each["urn"], "type": each["type"]} for each in steps(done)]
+    names = [node.name for node in live.plan.nodes]
+    for node in live.plan.nodes:
+        _, gone = without_machine({"deployment": {"resources": resources}}, node.name, names, [])
+        runs = {name for name, each in found.items() if f"/{node.name}/apply " in each.get("create", "")}
+        assert {urn.rpartition("::")[2] for urn in gone} == runs | {run.replace("-apply", "-files") for run in runs}
 
 
 def test_both_targets_deliver_the_same_files(live: Project, rendered: Projects) -> None:

@@ -40,7 +40,8 @@ def test_an_operation_that_nobody_works_on(api: Api) -> None:
     assert "          - no process works on it now" in found.lines()
     assert "          - cmp2 has failed: it stalls:" in found.lines()
     assert json.loads(json.dumps(found.document())) == {
-        "subject": "pool compute", "out": [], "done": ["cmp1"], "cold": [],
+        "subject": "pool compute", "kind": "maintenance", "new": "", "osds": [],
+        "out": [], "done": ["cmp1"], "cold": [],
         "failed": {"cmp2": "it stalls:\nmore", "cmp3": ""},
         "by": "ada@desk", "since": lease.operation.since, "step": "", "worker": None,
         "go_on": "quorate maintenance --pool compute --stack prod",
@@ -61,3 +62,11 @@ def test_a_lease_that_may_not_be_read(api: Api, monkeypatch: pytest.MonkeyPatch)
     found = under_way.read(api, "prod")
     assert "operations under way are not known, Lease quorate-operation was not read: " in found.lines()[0]
     assert found.document() is None
+
+
+def test_a_replacement_goes_on_by_its_own_command(api: Api) -> None:
+    with held(api, CloudOperation("ctl05", operation_lease.REPLACEMENT, new="ctl10"), "prod", print):
+        found = under_way.read(api, "prod")
+    assert found.lines()[0].startswith("Replacement of ctl05 is under way: ada@desk began it at 20")
+    assert found.go_on == "quorate replace ctl05 --dead --with ctl10 --stack prod"
+    assert found.end == "quorate replace ctl05 --end --stack prod"

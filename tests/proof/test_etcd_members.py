@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 
 from console.progress import Reporter
+from operations.replacement import etcd_member
 from tests.proof.etcd_machines import Master, Masters, address, interrupt, masters, until
 from toolchain import cluster_programs
 
@@ -240,3 +242,27 @@ def leads(master: Master) -> bool:
     """Whether a member is the leader."""
     (found,) = json.loads(master.etcdctl("endpoint", "status", "--write-out=json"))
     return found["Status"]["leader"] == found["Status"]["header"]["member_id"]
+
+
+def forget(by: Master, dead: Master, code: int = 0) -> str:
+    """Runs the script with which `quorate replace` removes a dead member, on a master. Returns what it says."""
+    pki, backup = (f"{by.root}{path}" for path in ("/etc/etcd/pki", "/var/lib/etcd-backup"))
+    text = etcd_member.script(dead.node.address, by.node.address, pki, backup)
+    path = f"{by.root / 'bin'}:{os.environ['PATH']}"
+    done = subprocess.run(["sh", "-c", text], env={"PATH": path}, capture_output=True, text=True, check=False)
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def test_a_dead_member_is_forgotten_by_another_machine(made: Masters) -> None:
+    first, second, third = started(made, 1, 2, 3)
+    assert "answers: its machine is on" in forget(first, second, code=1)
+    second.lose_disk()
+    said = forget(first, second)
+    assert "removed member" in said
+    assert members(first).keys() == {"master1", "master3"}
+    (copy,) = (first.root / "var/lib/etcd-backup").iterdir()
+    first.etcdutl("snapshot", "status", str(copy))
+    assert f"etcd lists no member at https://{second.node.address}:2380" in forget(first, second)
+    third.kill()
+    assert "etcd has no majority" in forget(first, third, code=1)

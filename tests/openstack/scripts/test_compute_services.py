@@ -30,7 +30,9 @@ class Cloud(ThreadingHTTPServer):
         ]
         self.services[2] |= {"status": "disabled", "disabled_reason": ADMINS}
         self.servers: list[dict[str, Any]] = []
+        self.agents = [{"id": f"agent-{number}", "host": host} for number, host in enumerate("aab")]
         self.changed: list[str] = []
+        self.deleted: list[str] = []
         self.fails = False
         self.documents: dict[str, Any] = {}
         """Further answers, by path."""
@@ -76,6 +78,7 @@ class Answers(BaseHTTPRequestHandler):
         catalog = [
             {"type": "image", "endpoints": endpoints[:1]},
             {"type": "compute", "endpoints": endpoints},
+            {"type": "network", "endpoints": [endpoints[2] | {"url": f"{self.server.url}/neutron/"}]},
         ]
         return self.answer({"token": {"catalog": catalog}}, 201, X_Subject_Token="t")  # noqa: S106
 
@@ -89,6 +92,8 @@ class Answers(BaseHTTPRequestHandler):
         if place.path == "/v2.1/os-services":
             assert query == {"binary": "nova-compute"}
             return self.answer({"services": self.server.services})
+        if place.path == "/neutron/v2.0/agents":
+            return self.answer({"agents": [each for each in self.server.agents if each["host"] == query["host"]]})
         if place.path in self.server.documents:
             self.server.queries.append(query)
             return self.answer(self.server.documents[place.path])
@@ -105,6 +110,16 @@ class Answers(BaseHTTPRequestHandler):
         service |= {"disabled_reason": None} | self.sent()
         self.server.changed.append(service["host"])
         self.answer({"service": service})
+
+    def do_DELETE(self) -> None:
+        assert self.headers["X-Auth-Token"] == "t"
+        if any(f"/v2.1/os-services/id-{each['host']}" == self.path for each in self.server.servers):
+            return self.answer({"conflictingRequest": {"message": "is hosting instances"}}, 409)
+        self.server.deleted.append(self.path)
+        self.server.services = [each for each in self.server.services if not self.path.endswith(f"/{each['id']}")]
+        self.server.agents = [each for each in self.server.agents if not self.path.endswith(f"/{each['id']}")]
+        self.send_response(204)
+        return self.end_headers()
 
 
 @pytest.fixture
@@ -242,3 +257,16 @@ def test_a_wrong_password_is_said_without_it(cloud: Cloud, capsys: pytest.Captur
     (tmp_path / "secrets.conf").unlink()
     assert "KeyError" in run(capsys, "show", "a")[1]["error"]
     assert cloud.url
+
+
+def test_a_dead_compute_is_forgotten_with_its_agents(cloud: Cloud, capsys: pytest.CaptureFixture[str]) -> None:
+    code, found = run(capsys, "forget", "a")
+    assert (code, found) == (0, {"services": []})
+    own = ["/v2.1/os-services/id-a", "/neutron/v2.0/agents/agent-0", "/neutron/v2.0/agents/agent-1"]
+    assert cloud.deleted == own
+    assert [each["host"] for each in cloud.services] == ["b", "c"]
+    run(capsys, "forget", "a")
+    assert cloud.deleted == own, "nothing is left to forget"
+    cloud.servers.append({"id": "i-1", "host": "b"})
+    code, found = run(capsys, "forget", "b")
+    assert (code, "409 from" in found["error"], "is hosting instances" in found["error"]) == (1, True, True)

@@ -1,0 +1,34 @@
+"""What of a cloud is not complete after a machine was replaced. A pure function of the living state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cluster.objects import holds, name
+from operations.living.cloud import LivingCloud
+from operations.replacement.dead_machine import COMPUTE, carries
+
+
+def incomplete(cloud: LivingCloud, place: str) -> list[str]:
+    """Returns what is missing, each as text; [] if nothing is. `place`: the machine that came."""
+    return [*cloud.problems, *_machine(cloud, place), *_members(cloud)]
+
+
+def _machine(cloud: LivingCloud, place: str) -> Iterator[str]:
+    node = next((each for each in cloud.plan.machines if each.name == place), None)
+    if node is None:
+        yield f"the stack file has no machine {place}"
+        return
+    if node.is_kubernetes_node and not any(name(each) == place and holds(each, "Ready") for each in cloud.nodes):
+        yield f"node {place} is not Ready"
+    if carries(cloud.plan, node, COMPUTE) and not any(
+        agent.host == place and agent.kind == COMPUTE and not agent.is_silent for agent in cloud.agents.agents
+    ):
+        yield f"nova-compute on {place} has sent no heartbeat"
+
+
+def _members(cloud: LivingCloud) -> Iterator[str]:
+    for quorum in cloud.quorums:
+        if quorum.serves is None:
+            yield f"{quorum.name} could not be asked"
+        yield from (f"{each.name} of {quorum.name}: {each.says}" for each in quorum.members if not each.counts)

@@ -1,0 +1,163 @@
+"""Commands of a replacement that run in pods of the cloud: those of RabbitMQ, of Ceph, and of Nova and Neutron."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, cast
+
+from cluster.api import ApiError, Unreachable
+from cluster.objects import Object, listed, name, number, text, words
+from cluster.pod_exec import CommandOutput, PodContainer, run_in_pod
+from console.errors import UserError
+from openstack import scripts
+from openstack.config.wiring import ENVIRONMENT
+from operations.live_cluster import LiveCluster
+from operations.living.cloud import is_ready
+from operations.living_quorum import pods
+
+PATIENCE = 90
+"""Seconds that a command may take. Project figure, as for maintenance."""
+MONITORS = "ceph-mon"
+_RABBITMQ = "rabbitmq"
+
+
+def forget_broker(cluster: LiveCluster, quorum: str, member: str) -> str:
+    """Removes a member that does not run from the list of a RabbitMQ cluster.
+
+    Returns what was done. Raises UserError if it runs, or if the cluster refuses.
+    """
+    listed_names = _status(cluster, quorum)
+    node = next((each for each in words(listed_names, "disk_nodes") if _member(each) == member), "")
+    if not node:
+        return f"{quorum} does not list {member}"
+    if node in words(listed_names, "running_nodes"):
+        raise UserError(f"{member} runs in {quorum}: it is not the member of a dead machine.")
+    _done(cluster, quorum, _RABBITMQ, ["rabbitmqctl", "--quiet", "--timeout", "60", "forget_cluster_node", node])
+    return f"{quorum} has forgotten {node}"
+
+
+def forget_monitor(cluster: LiveCluster, quorum: str, member: str) -> str:
+    """Removes a monitor from Ceph's map of monitors. Returns what was done. Raises UserError if Ceph refuses."""
+    known = [text(each, "name") for each in listed(_ceph_json(cluster, "mon", "dump"), "mons")]
+    if member not in known:
+        return f"{quorum} does not list {member}"
+    _ceph(cluster, "mon", "remove", member)
+    return f"{quorum} has removed {member}"
+
+
+def osds_of(cluster: LiveCluster, host: str) -> tuple[str, ...]:
+    """Returns the numbers of the OSDs of a host in Ceph's tree."""
+    nodes = listed(_ceph_json(cluster, "osd", "tree"), "nodes")
+    found = [words(each, "children") for each in nodes if each.get("type") == "host" and each.get("name") == host]
+    return tuple(sorted((each for children in found for each in children), key=int))
+
+
+def put_out(cluster: LiveCluster, osds: Sequence[str]) -> None:
+    """Marks OSDs out, so that Ceph copies their data elsewhere. It is no error if they are out."""
+    if left := _known(cluster, osds):
+        _ceph(cluster, "osd", "out", *left)
+
+
+def blocks_purge(cluster: LiveCluster, osds: Sequence[str]) -> str:
+    """Returns why OSDs may not be purged yet, in Ceph's words; "" if their loss loses no data."""
+    if not (left := _known(cluster, osds)):
+        return ""
+    done = _run(cluster, MONITORS, MONITORS, [*_CEPH, "osd", "safe-to-destroy", *left])
+    return "" if done.code == 0 else _said(done)
+
+
+def purge(cluster: LiveCluster, osds: Sequence[str]) -> None:
+    """Removes OSDs from Ceph: their place in the tree, their keys and their numbers."""
+    for osd in _known(cluster, osds):
+        _ceph(cluster, "osd", "purge", osd, "--yes-i-really-mean-it")
+
+
+def remove_host(cluster: LiveCluster, host: str) -> None:
+    """Removes a host without OSDs from Ceph's tree. It is no error if the tree does not have it."""
+    nodes = listed(_ceph_json(cluster, "osd", "tree"), "nodes")
+    found = [each for each in nodes if each.get("type") == "host" and each.get("name") == host]
+    if found and not words(found[0], "children"):
+        _ceph(cluster, "osd", "crush", "remove", host)
+
+
+def instances_of(cluster: LiveCluster, host: str) -> list[str]:
+    """Returns the instances that Nova has on a compute, each as text."""
+    found = listed(_nova(cluster, "show", host), "instances")
+    return [f"{each['name']} ({each['id']}) of project {each['project']}, {each['status']}" for each in found]
+
+
+def forget_records(cluster: LiveCluster, host: str) -> None:
+    """Deletes the records of a host: its compute in Nova, with what Placement has of it, and its agents of Neutron."""
+    _nova(cluster, "forget", host)
+
+
+_CEPH = ("timeout", "30", "ceph", "--connect-timeout", "10")
+
+
+def _known(cluster: LiveCluster, osds: Sequence[str]) -> list[str]:
+    """Returns those of the OSDs that Ceph still has."""
+    if not osds:
+        return []
+    known = {str(number(each, "osd")) for each in listed(_ceph_json(cluster, "osd", "dump"), "osds")}
+    return [osd for osd in osds if osd in known]
+
+
+def _ceph(cluster: LiveCluster, *arguments: str) -> str:
+    return _done(cluster, MONITORS, MONITORS, [*_CEPH, *arguments])
+
+
+def _ceph_json(cluster: LiveCluster, *arguments: str) -> Object:
+    return _document(_ceph(cluster, *arguments, "--format=json"))
+
+
+def _status(cluster: LiveCluster, quorum: str) -> Object:
+    command = ["rabbitmqctl", "--quiet", "--timeout", "30", "cluster_status", "--formatter=json"]
+    return _document(_done(cluster, quorum, _RABBITMQ, command))
+
+
+def _member(node: str) -> str:
+    """Returns the member's name, such as rabbitmq-0, of an Erlang node's."""
+    return node.partition("@")[2].partition(".")[0]
+
+
+def _nova(cluster: LiveCluster, *arguments: str) -> Object:
+    program = ["python3", "-c", scripts.text("compute_services.py"), *arguments]
+    return _document(_done(cluster, "nova-api", "nova-api", program))
+
+
+def _document(said: str) -> Object:
+    try:
+        found: Any = json.loads(said)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise UserError(f"An answer from a pod of the cloud is no JSON object: {said[:200]!r}")
+    return cast("Object", found)
+
+
+def _done(cluster: LiveCluster, process: str, container: str, command: Sequence[str]) -> str:
+    """Returns the output of a command in a pod. Raises UserError if it fails, with the last of what it says."""
+    done = _run(cluster, process, container, command)
+    if done.code:
+        raise UserError(f"{process} refused `{' '.join(command[:8])[:120]}`: {_said(done)}")
+    return done.text
+
+
+def _said(done: CommandOutput) -> str:
+    return (done.errors.strip() or done.text.strip() or f"exit code {done.code}")[-400:]
+
+
+def _run(cluster: LiveCluster, process: str, container: str, command: Sequence[str]) -> CommandOutput:
+    """Runs a command in the first ready pod of a process that can be reached. Raises UserError if none can."""
+    problem = "none of its pods is ready"
+    for pod in filter(is_ready, pods(cluster, process)):
+        try:
+            done = run_in_pod(cluster.api.access, PodContainer(ENVIRONMENT, name(pod), container), command, PATIENCE)
+        except (ApiError, Unreachable) as error:
+            problem = f"{name(pod)}: {error}"
+            continue
+        if done.code is not None:
+            return done
+        problem = f"{name(pod)} did not answer within {PATIENCE} s"
+    raise UserError(f"{process} was not asked: {problem}. `quorate status` shows what is wrong with it.")
