@@ -41,6 +41,9 @@ PACK = "policy/__main__.py"
 """The policy pack's program, relative to the clone. Pulumi starts it without the proxy that it puts before the pack if
 it is named by its folder (docs/adr/0036-policy-pack-behind-a-proxy.md)."""
 
+ONE_CHECKPOINT = {"PULUMI_EXPERIMENTAL": "true", "PULUMI_SKIP_CHECKPOINTS": "true"}
+"""Settings with which Pulumi makes the state once, at the end, and not anew at each step."""
+
 SOURCES = Path(__file__).resolve().parents[2]
 TERMINATION = (signal.SIGTERM, signal.SIGHUP)
 """Signals that end a command from outside: a termination request, and a closed terminal."""
@@ -101,7 +104,7 @@ class Operation:
         if self.stack.is_rendered:
             # Write the state only once, at the end, because an interrupted rendering can be repeated. For live
             # machines, the state must contain every completed step.
-            settings |= {"PULUMI_EXPERIMENTAL": "true", "PULUMI_SKIP_CHECKPOINTS": "true"}
+            settings |= ONE_CHECKPOINT
         return {**kept, **settings, **self.variables}
 
     def open(self, *, keep_secrets: bool) -> None:
@@ -154,6 +157,8 @@ class Operation:
         with listening(watch) as (pipe, variables, summary), output.open("ab") as file:
             # The event log is a debug option.
             environment = {**self.environment(), **variables, "PULUMI_DEBUG_COMMANDS": "true"}
+            if verb == "preview":
+                environment |= ONE_CHECKPOINT  # the engine makes a preview's checkpoints, and writes none of them
             command = [self.engine.pulumi, verb, *options, "--event-log", pipe]
             code, was_interrupted = self._wait(command, pipe, environment, file.fileno(), interrupted)
         return Result(code, summary, was_interrupted)
