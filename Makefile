@@ -94,7 +94,7 @@ destroy: setup ## Destroy STACK (anything but a rendered lab also needs CONFIRM=
 
 test: lint cluster browser ## Check style and types, then run all tests, including the proof of architecture 100
 	@$(ACTIVE) python -m pytest -m "alone and not heavy"
-	@$(ACTIVE) python -m pytest -n 2 --dist worksteal
+	@$(ACTIVE) python -m pytest -n 3 --dist worksteal
 
 unit: environment ## Run the tests that need neither Pulumi, nor a cluster, nor a browser
 	@$(ACTIVE) python -m pytest -n 2 --dist worksteal -m "not (engine or cluster or services or browser or heavy or alone)"

@@ -37,6 +37,11 @@ def pytest_itemcollected(item: pytest.Item) -> None:
             item.add_marker("services")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Puts tests that wait most of the time first, so that the first process waits while others use the processors."""
+    items.sort(key=lambda item: item.get_closest_marker("waits") is None)
+
+
 @pytest.fixture(scope="session")
 def agent(tmp_path_factory: pytest.TempPathFactory) -> Generator[sshd.Agent]:
     with sshd.agent(tmp_path_factory.mktemp("agent")) as running:

@@ -16,6 +16,8 @@ from operations.replacement import etcd_member
 from tests.proof.etcd_machines import Master, Masters, address, interrupt, masters, until
 from toolchain import cluster_programs
 
+pytestmark = pytest.mark.waits
+
 
 @pytest.fixture(scope="module")
 def programs(binaries: Path) -> list[Path]:

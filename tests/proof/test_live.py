@@ -39,6 +39,8 @@ from tests.engine.conftest import ROOT_SECRET_TEXT, with_root_secret
 from tests.stacks import ROOT, SOURCES, STACKS
 from toolchain.engine import MANIFEST, Engine
 
+pytestmark = pytest.mark.waits
+
 STACK = "cloud"
 CONTEXT = "kubernetes-super-admin@kubernetes"
 """The only context of the kubeconfig that kubeadm writes."""

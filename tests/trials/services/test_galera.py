@@ -13,6 +13,8 @@ from tests.trials.services.stack import objects
 from trials.services import galera, galera_backup, two_galeras
 from trials.services.containers import TriedContainer, read
 
+pytestmark = pytest.mark.waits
+
 
 def test_galera_keeps_what_it_acknowledged(root: Path, containers: Mapping[str, TriedContainer]) -> None:
     judge(galera.prove(root, containers["mysqld/mariadb"], galera.QUICK))

@@ -13,6 +13,8 @@ from tests.trials.services.stack import objects
 from trials.services import rabbitmq as proof
 from trials.services.containers import TriedContainer, read
 
+pytestmark = pytest.mark.waits
+
 
 def test_rabbitmq_keeps_what_it_confirmed(root: Path, containers: Mapping[str, TriedContainer]) -> None:
     judge(proof.prove(root, containers["rabbitmq/rabbitmq"], proof.QUICK))

@@ -13,6 +13,8 @@ from tests.trials.services.stack import documents
 from trials.services import rotation
 from trials.services.containers import TriedContainer, read
 
+pytestmark = pytest.mark.waits
+
 KEPT, REMOVED = SecretVersion(generation=2), SecretVersion(generation=2, previous="removed")
 
 
