@@ -22,9 +22,9 @@ from operations.live_cluster import LiveCluster
 from operations.living.cloud import LivingCloud, read_cloud
 from operations.operation_lease import REPLACEMENT, CloudOperation, HeldLease, current, held
 from operations.replacement import replacement_text
-from operations.replacement.dead_machine import DeadMachine, find
+from operations.replacement.dead_machine import find
 from operations.replacement.refusals import NOT_BUILT, not_built, unsafe
-from operations.replacement.removal import NotRemovable, OutsideCluster, Replacement
+from operations.replacement.removal import OutsideCluster, Replacement
 from operations.replacement.replacement_steps import changes_state
 from operations.replacement.signs_of_life import signs
 from text.quoting import printable
@@ -119,16 +119,16 @@ class _Session:
                 raise UserError(
                     f"The replacement of {name} was begun with {given}: go on with that. Nothing was changed."
                 )
-            dead = find(self._cluster, node)
-            self._remove(dead, lease, self._outside(engine, change))
+            self._remove(node, lease, self._outside(engine, change))
         return self._removed(lease.operation)
 
-    def _remove(self, dead: DeadMachine, lease: HeldLease, outside: OutsideCluster) -> None:
+    def _remove(self, node: Node, lease: HeldLease, outside: OutsideCluster) -> None:
         replacement = Replacement(self._cluster, lease, self._read, _say)
-        is_new = dead.name not in lease.operation.out
+        is_new = node.name not in lease.operation.out
         try:
+            dead = find(self._cluster, node)
             replacement.require_removable(dead)
-        except NotRemovable as refusal:
+        except UserError as refusal:
             if not is_new:
                 raise
             lease.finish()

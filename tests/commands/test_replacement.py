@@ -311,6 +311,18 @@ def test_a_run_that_goes_on_keeps_its_new_machine(cloud: DyingCloud) -> None:
         do("messaging2", end=True)
 
 
+@pytest.mark.parametrize(("dead", "asked"), [("storage1", "ceph-mon"), ("compute2", "nova-api")])
+def test_what_cannot_be_asked_stops_it_before_a_change(dead: str, asked: str, cloud: DyingCloud) -> None:
+    cloud.die(dead)
+    for pod in cloud.pods.values():
+        if pod["metadata"]["labels"]["app.kubernetes.io/name"] == asked:
+            pod["status"]["conditions"][0]["status"] = "False"
+    before = cloud.whole()
+    with pytest.raises(UserError, match=rf"{asked} was not asked: none of its pods is ready.*\nNothing was changed"):
+        remove(dead)
+    assert cloud.whole() == before, "the Lease is gone"
+
+
 def test_what_is_not_there_is_named(cloud: DyingCloud) -> None:
     with pytest.raises(UserError, match=r"There is no machine messagin2 \(did you mean 'messaging2'\?\)"):
         remove("messagin2")

@@ -6,7 +6,7 @@ from typing import Any
 
 from commands.engine.machine_resources import without_machine
 
-MACHINES = ["master3", "master2", "x-master3", "cmp1"]
+MACHINES = ["master3", "master2", "a-master3", "cmp1"]
 
 
 def resource(kind: str, name: str, **more: Any) -> dict[str, Any]:
@@ -38,7 +38,7 @@ def test_only_what_sets_the_machine_up_leaves() -> None:
     own = [command(f"cloud-masters-master3-{each}", files) for each in ("start-files", "start-apply", "apply")]
     others = [
         command("cloud-masters-master2-apply"),
-        command("cloud-masters-x-master3-apply"),
+        command("cloud-masters-a-master3-apply"),
         command("cloud-masters-master33-apply"),
         resource("quorate:machine:Machine", "cloud-masters-master3"),
         resource("kubernetes:core/v1:PersistentVolume", "openstack-mysqld-master3"),
