@@ -30,6 +30,8 @@ class Copied:
     name: str
     directory: str
     path: str
+    owner: str | None = None
+    """By default the container's user."""
 
 
 @dataclass(frozen=True)
@@ -60,11 +62,11 @@ class FileSet:
         found: list[Copied] = []
         for file in files:
             if file.name in self.public:
-                found.append(Copied(file.name, DIRECTORY, file.path))
+                found.append(Copied(file.name, DIRECTORY, file.path, file.owner))
             source = written.get(file.name)
             if source and formats.secret_names(source):
                 path = source.fragment if isinstance(source, ConfigFile) else file.path
-                found.append(Copied(file.name, SECRETS, path or file.path))
+                found.append(Copied(file.name, SECRETS, path or file.path, file.owner))
         return tuple(found)
 
 
@@ -110,7 +112,7 @@ def _config_json(
     command: str, user: str, copied: Sequence[Copied], owned: Sequence[str], of_node: Sequence[NodeFile] = ()
 ) -> str:
     files: list[dict[str, object]] = [
-        *(_copy(f"{each.directory}/{each.name}", each.path, user) for each in copied),
+        *(_copy(f"{each.directory}/{each.name}", each.path, each.owner or user) for each in copied),
         *({**_copy(each.source, each.path, each.owner), "optional": True} for each in of_node),
     ]
     document = {

@@ -121,6 +121,7 @@ def configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
         uwsgi(wiring, "nova-api", "nova-metadata-uwsgi.ini", "nova.wsgi.metadata", "metadata"),
         node_values.SCRIPT,
         *migrations.libvirt(certificates=wiring.has_compute_certificates),
+        *migrations.ssh(),
         *ceph_client.files(wiring, _ENTITY),
         *(file for entity in _DISKS if wiring.monitors for file in cephx.libvirt_files(entity)),
     )

@@ -20,6 +20,8 @@ NEEDED: Mapping[str, frozenset[str]] = {
     # 004, 5.3.7: nova-compute and libvirt manage the host's virtual machines; Kolla runs libvirt in host PIDs.
     "nova-compute": _AGENT | {IPC},
     "nova-libvirt": _AGENT | {PIDS, IPC},
+    # Nova makes directories of stopped virtual machines on another compute by SSH.
+    "nova-ssh": frozenset({NETWORK, PATHS}),
     # 004, 5.3.8: Neutron's agents create network namespaces, bridges and routes on their node.
     "neutron-l2-agent": _AGENT,
     "neutron-l3-agent": _AGENT,

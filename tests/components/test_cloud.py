@@ -484,7 +484,7 @@ def test_a_new_compute_changes_its_pool_and_nothing_else(large: list[Recorded]) 
     changed = {name for (kind, name) in after if after[kind, name] != before[kind, name]}
     assert changed == {
         "cloud", "cloud-compute-24c-256g-no-rack", "cloud-compute-24c-256g-no-rack-tree",
-        "cloud-openstack-nova-compute", "cloud-openstack-nova-libvirt",
+        "cloud-openstack-nova-compute", "cloud-openstack-nova-libvirt", "cloud-openstack-nova-ssh",
         "cloud-openstack-neutron-l2-agent", "cloud-openstack-neutron-openvswitch-db",
         "cloud-openstack-neutron-openvswitch-vswitchd",
         "cloud-openstack-prometheus-node-exporter", "cloud-openstack-fluentd-log-collector",

@@ -15,6 +15,7 @@ from blueprint.stackfile.loader import load_file
 from components.cloud import Cloud, CloudArgs
 from components.secrets import derive
 from components.target.render import Render
+from formats import ssh_key
 from openstack.config import cephx
 from openstack.config.formats import public_text, secret_names, secret_text
 from openstack.config.layers import ConfigFile, Layer, Origin, Secret, TextFile
@@ -102,7 +103,12 @@ def secret_values(dev: list[Recorded]) -> set[str]:
 
 
 def _written(name: str, secret: str) -> str:
-    """Returns a secret as a Secret object contains it: Ceph's as a cephx key, Heat's as the first 32 characters."""
+    """Returns a secret as a Secret object contains it: Ceph's as a cephx key, Heat's as the first 32 characters.
+
+    Of a private key of SSH, this is a line of its file.
+    """
+    if name.startswith("nova/ssh"):
+        return ssh_key.derived(secret).private.splitlines()[-3]
     if name == "ceph/fsid":
         return cephx.fsid(secret)
     return cephx.key(secret) if name.startswith("ceph/") else secret[:32]

@@ -92,6 +92,7 @@ def test_a_new_compute_is_one_change_of_its_pool(standing: Projects) -> None:
             "cloud-compute-24c-256g-tree",
             "cloud-openstack-nova-compute",
             "cloud-openstack-nova-libvirt",
+            "cloud-openstack-nova-ssh",
             "cloud-openstack-neutron-l2-agent",
             "cloud-openstack-neutron-openvswitch-db",
             "cloud-openstack-neutron-openvswitch-vswitchd",

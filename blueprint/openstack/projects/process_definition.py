@@ -119,6 +119,8 @@ class ConfigurationFile:
 
     name: Text
     path: Text
+    owner: Text | None = None
+    """The user who reads it, if that is not the container's."""
 
 
 @dataclass(frozen=True, kw_only=True, config=_STRICT)

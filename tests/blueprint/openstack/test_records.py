@@ -172,6 +172,10 @@ def with_ours(folder: Path, **records_of: str) -> Path:
             "processes.0.after): 'nova-conductor' is not a process of the project; write one of: sundial-api",
         ),
         (
+            {"process": {"after": "sundial-api"}},
+            "processes.0.after): sundial-api waits for itself in the end; remove it from one of them",
+        ),
+        (
             {"container": {"script": "x.sh", "kolla": False}},
             "processes.0.containers.0): needs either command or script; write one of them",
         ),
@@ -196,7 +200,7 @@ def with_ours(folder: Path, **records_of: str) -> Path:
         ),
         (
             {"process": {"configured_with": ["nova"]}},
-            "processes.0.configured_with): 'nova' is not a process (did you mean 'nova-api'?); write one of: ",
+            "processes.0.configured_with): 'nova' is not a process (did you mean 'nova-ssh'?); write one of: ",
         ),
     ],
 )

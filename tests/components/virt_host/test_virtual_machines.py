@@ -23,7 +23,6 @@ from components.target.libvirt_machines import stylesheet
 from components.virt_host import live_changes, redefinition, restarts
 from components.virt_host.cloud_init import Guest, Interface, meta_data, network_config, user_data
 from components.virt_host.domain import DOMAIN, files
-from components.virt_host.host_keys import host_key
 from components.virt_host.redefinition import Redefinition, RestartError
 from contract import LIBVIRT_DISKS
 from tests.fakes import script
@@ -40,16 +39,6 @@ VIRT = Virt.model_validate_json(
 )
 BEFORE = "<domain type='kvm'><name>m</name><memory unit='MiB'>1024</memory><vcpu>1</vcpu></domain>"
 DOMAIN_XML = "<domain type='kvm'>\n  <name>m</name>\n  <uuid>11111111-2222-3333-4444-555555555555</uuid>\n</domain>\n"
-
-
-def test_openssh_reads_a_derived_host_key(tmp_path: Path) -> None:
-    file = tmp_path / "key"
-    file.write_text(host_key("secret").private, encoding="utf-8")
-    file.chmod(0o600)
-    done = subprocess.run(["ssh-keygen", "-y", "-f", file], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == host_key("secret").public
-    assert host_key("secret") == host_key("secret")
-    assert host_key("another").public != host_key("secret").public
 
 
 def test_cloud_init_data() -> None:

@@ -32,7 +32,7 @@ WIRING = wiring(plan(SETTINGS), "openstack")
 STATEFUL = {"rabbitmq", "mysqld", "ceph-mon", "influxdb-grafana", "elasticsearch-kibana", "lma-aggregator"}
 ON_THE_HOSTS_NETWORK = {
     "nova-compute", "neutron-l2-agent", "neutron-l3-agent", "neutron-dhcp-agent", "neutron-metadata-agent", "ceph-osd",
-    "node-exporter", "ceph-mon", "nova-libvirt", "openvswitch-db", "openvswitch-vswitchd",
+    "node-exporter", "ceph-mon", "nova-libvirt", "nova-ssh", "openvswitch-db", "openvswitch-vswitchd",
 }  # fmt: skip
 CONTAINERS = [(process, container) for process in PROCESSES.values() for container in process.containers]
 
@@ -146,7 +146,7 @@ def test_only_agents_and_monitors_are_on_the_hosts_network() -> None:
 
 def test_only_what_is_on_the_hosts_network_is_privileged() -> None:
     privileged = {process.name for process, container in CONTAINERS if container.privileged}
-    assert privileged == ON_THE_HOSTS_NETWORK - {"node-exporter", "ceph-mon", "openvswitch-db"}
+    assert privileged == ON_THE_HOSTS_NETWORK - {"node-exporter", "ceph-mon", "openvswitch-db", "nova-ssh"}
 
 
 def test_no_two_pods_of_one_node_want_the_same_port_of_the_host() -> None:
