@@ -19,6 +19,9 @@ from components.openstack.scope import Scope
 from openstack import configuration
 from openstack.definition import ProjectDefinition
 
+Placed = tuple[ProcessDefinition, ServicePlan]
+"""A process that the plan contains, with its entry in the plan."""
+
 
 @dataclass(frozen=True)
 class ProjectArgs:
@@ -26,8 +29,7 @@ class ProjectArgs:
 
     definition: ProjectDefinition
     plan: Plan
-    placements: tuple[tuple[ProcessDefinition, ServicePlan], ...]
-    """The project's processes that the plan contains, each with its entry in the plan."""
+    placements: tuple[Placed, ...]
     beside: ServicePlan
     """The plan's entry of the process on whose pools of nodes the project's jobs run."""
     scope: Scope
@@ -72,7 +74,7 @@ class Project(Component[ProjectArgs]):
         """Creates the project's processes and returns their workloads."""
         built: defaultdict[str | None, list[pulumi.Resource]] = defaultdict(list)
         self.last_quorum = args.after_quorum
-        for process, placement in args.placements:
+        for process, placement in in_order(args.placements):
             turn = self.last_quorum if placement.quorum else ()
             arguments = _process_args(args, process, placement, [*needs, *built[process.after], *turn])
             workload = Process(child_name(name, process), arguments, self.child()).workload
@@ -93,6 +95,22 @@ class Project(Component[ProjectArgs]):
             first = last or [*args.scope.foundation.classes, *args.needs]
             last = [job(f"{name}-{suffix}", arguments, self.child(depends_on=[args.scope.foundation.namespace]), first)]
         return last
+
+
+def in_order(placements: Sequence[Placed]) -> list[Placed]:
+    """Returns the processes so that each comes after the one that must be ready before it."""
+    found: list[Placed] = []
+
+    def take(placed: Placed) -> None:
+        for other in placements:
+            if other[0].name == placed[0].after and other not in found:
+                take(other)
+        found.append(placed)
+
+    for placed in placements:
+        if placed not in found:
+            take(placed)
+    return found
 
 
 def _suffix(job: str, project: str) -> str:

@@ -46,6 +46,19 @@ def faults(record: ProjectRecord) -> Iterator[Fault]:
         yield from ((f"{key}.{inner}", text) for inner, text in _process_faults(process))
         if process.after and process.after not in names:
             yield f"{key}.after", _unknown(process.after, names, "process of the project")
+    after = {process.name: process.after for process in record.processes}
+    for number, name in enumerate(names):
+        if name in _chain(name, after):
+            yield f"processes.{number}.after", f"{name} waits for itself in the end; remove it from one of them"
+
+
+def _chain(name: str, after: Mapping[str, str | None]) -> list[str]:
+    """Returns the processes that must be ready before one, from the next to the first, each once."""
+    found: list[str] = []
+    while (before := after.get(name)) and before not in found:
+        found.append(before)
+        name = before
+    return found
 
 
 def stack_faults(record: ProjectRecord, own: Mapping[str, ProjectRecord]) -> Iterator[Fault]:
