@@ -100,7 +100,7 @@ def problems(settings: Settings) -> list[Problem]:
                 named[machine.name].append(key)
                 addressed[machine.address].append(machine.name)
                 racked[machine.rack].append(machine.name)
-                if machine.host_key is None and not is_made(machine, settings):
+                if machine.host_key is None and _is_reached(machine, settings):
                     unknown.append(machine.name)
         except EntryError as error:
             found.append(Problem(f"{key}.{error.key}", str(error)))
@@ -114,6 +114,14 @@ def problems(settings: Settings) -> list[Problem]:
     found += addresses.problems(settings, addressed)
     found += calico.problems(settings, racked)
     return found
+
+
+def _is_reached(machine: Machine, settings: Settings) -> bool:
+    """Whether the target live logs in to the machine with a host key of the stack file.
+
+    It does not to a server that only carries virtual machines, unless it makes these.
+    """
+    return not is_made(machine, settings) and (settings.virt is not None or machine.roles != ("virt",))
 
 
 def is_made(machine: Machine, settings: Settings) -> bool:

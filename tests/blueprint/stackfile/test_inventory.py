@@ -12,13 +12,14 @@ from hypothesis import HealthCheck, assume, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from blueprint.patterns import expand
 from blueprint.plan.plan import Plan
 from blueprint.plan.plan_json import to_json
 from blueprint.plan.planner import plan
 from blueprint.problems import InvalidStackError
 from blueprint.stackfile.inventory import machines
 from blueprint.stackfile.loader import load_file
-from tests.stacks import parsed, server
+from tests.stacks import full_size, parsed, server
 
 FOLDER = Path(__file__).parents[2] / "data" / "identity"
 CASES: list[dict[str, Any]] = yaml.safe_load((FOLDER / "cases.yaml").read_text(encoding="utf-8"))
@@ -283,3 +284,20 @@ def test_without_pins_one_that_goes_costs_one_move_at_most(count: int, data: st.
     moved = {name: pool for name, pool in rest.items() if all_of_them[name] != pool}
     assert len(moved) == (1 if gone <= 6 else 0)
     assert all(all_of_them[name] == "controller" for name in moved)
+
+
+def test_a_server_that_only_carries_virtual_machines_needs_no_host_key() -> None:
+    """The target live does not log in to it, unless it makes the virtual machines there."""
+    stack = full_size("100", target="live")
+    stack["features"] = ["reduced-footprint"]
+    key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGXqs8CyFbxQiLxeSStFVrwAOGXvJ5DtYNBNv1YYcF0c"
+    for each in stack["servers"]:
+        each["hostKey"] = dict.fromkeys(expand(each["name"]), key)
+    guest = {"id": 0, "name": "cmp9", "cpu": 4, "ram": 8, "address": "10.20.9.2", "roles": ["compute"]}
+    stack["servers"].append(server("host9", ["virt"], "10.20.9.1", vms=[guest]))
+    with pytest.raises(InvalidStackError) as caught:
+        machines(parsed(stack))
+    assert [str(each) for each in caught.value.problems] == [
+        "quorate:servers: target live logs in to machines by SSH, and cmp9 have no hostKey; write the line of "
+        "/etc/ssh/ssh_host_ed25519_key.pub of each"
+    ]
