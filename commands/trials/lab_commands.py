@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -19,7 +20,7 @@ from commands.engine.temporary_rendering import rendered
 from commands.trials import lab_stack
 from console.errors import UserError
 from console.progress import Reporter, duration
-from toolchain import debian_root, openstack_programs
+from toolchain import cluster_programs, debian_root, openstack_programs
 from trials.cloud import bring_up, client, disks, host, masters, network, nspawn, ssh_access
 from trials.cloud.drill import observer, workloads
 from trials.cloud.images.prepare import prepare
@@ -43,10 +44,11 @@ def start(root: Path, name: str) -> int:
         reporter.begin(f"Rendering {name} with Pulumi in a temporary state")
         with rendered(root, found) as tree:
             reporter.end()
-            lab = lab_of(name, planned, tree)
+            lab = _lab(name, planned, tree)
             prepared = prepare(images_of(tree), reporter)
             seconds = bring_up.bring_up(lab, [prepared.archive], reporter)
-        lab_stack.write(root, found, {machine.name: ssh_access.host_key(machine) for machine in lab.machines})
+        host_keys = {machine.name: ssh_access.host_key(machine) for machine in lab.machines}
+        lab_stack.write(root, found, host_keys, lab.calico)
         started = time.monotonic()
         code = _apply(root, lab, name)
         seconds["Setting the machines up and applying the objects by `quorate up`, target live"] = (
@@ -87,15 +89,21 @@ def _use(root: Path, lab: Lab, planned: Plan, reporter: Reporter) -> str:
     settings = directory / client.SETTINGS
     client.set_up(lab, lab.workers[-1], directory, reporter)
     environment = openstack_programs.ensure(planned.settings.release, reporter)
-    made = guest.made_from(debian_root.ensure(reporter, guest.ROOT))
     reporter.begin("Using OpenStack: an image, a network, a server, a volume and a stack are made and deleted")
     steps = client.run(environment, settings, "everything")
     endpoints = client.run_openstack(environment, settings, "endpoint", "list", "--interface=public", "--column=URL")
     reporter.end()
-    reporter.begin("Using instances: two guests, their networks and a volume are made, tried and deleted")
-    steps += "\n" + client.use_instances(environment, settings, made, next(iter(planned.settings.networks.physical)))
+    made = instances(planned, reporter)
+    reporter.begin("Using instances: two guests, their networks and disks are made, tried, moved and deleted")
+    steps += "\n" + client.use_instances(environment, settings, made)
     reporter.end()
     return f"{steps}{endpoints}"
+
+
+def instances(planned: Plan, reporter: Reporter) -> client.Instances:
+    """Returns what programs need to make instances of the lab's guest."""
+    made = guest.made_from(debian_root.ensure(reporter, guest.ROOT))
+    return client.Instances(made, next(iter(planned.settings.networks.physical)))
 
 
 def images_of(tree: Path) -> set[str]:
@@ -176,4 +184,10 @@ def existing(root: Path, name: str, planned: Plan) -> Lab:
         raise UserError(f"No lab is on this host. `make cloud STACK={name}` starts one.")
     if found != name:
         raise UserError(f"The lab on this host is of stack {found}, not {name}.")
-    return lab_of(name, planned, root)
+    return _lab(name, planned, root)
+
+
+def _lab(name: str, planned: Plan, tree: Path) -> Lab:
+    """Returns the lab of a stack, whose rendered tree is `tree`, with Calico if the stack has it."""
+    calico = cluster_programs.ensure(Reporter(), cluster_programs.CALICO) if planned.settings.cni == "calico" else None
+    return replace(lab_of(name, planned, tree), calico=calico)

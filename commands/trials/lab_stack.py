@@ -24,7 +24,7 @@ from commands.engine.operation import Operation
 from commands.stack import ValidStack
 from files import atomic
 from toolchain.engine import installed
-from trials.cloud import ingress_controller, network
+from trials.cloud import calico_images, ingress_controller, network
 
 SUFFIX = "-cloud"
 SALT = "encryptionsalt"
@@ -53,8 +53,11 @@ def variables(root: Path, original: str) -> dict[str, str]:
     return {"KUBECONFIG": str(found / KUBECONFIG), passphrase.FILE: str(found / "passphrase")}
 
 
-def write(root: Path, found: ValidStack, host_keys: Mapping[str, str]) -> None:
-    """Writes the stack file. Keeps secrets that exist already. `host_keys`: public SSH host keys by machine."""
+def write(root: Path, found: ValidStack, host_keys: Mapping[str, str], calico: Path | None) -> None:
+    """Writes the stack file. Keeps secrets that exist already.
+
+    `host_keys`: public SSH host keys by machine. `calico`: as a lab has it.
+    """
     original = found.name
     generated = directory(root, original)
     build_directory.of_stack(root, name_of(original))
@@ -66,7 +69,7 @@ def write(root: Path, found: ValidStack, host_keys: Mapping[str, str]) -> None:
     servers = list_files.inlined({list_files.SERVERS: config[_SERVERS]})[list_files.SERVERS]
     config |= {
         stack.TARGET: "live",
-        "quorate:cni": "none",  # trials/cloud/network.py connects the pods
+        **pods_network(calico),
         _SERVERS: with_host_keys(servers, found.settings, host_keys),
         # Whatever the stack's own domain is, names of the lab must not be those of a real cloud.
         "quorate:ingress": {"domain": ingress_controller.DOMAIN, "className": ingress_controller.CLASS},
@@ -84,6 +87,13 @@ def physical_networks(settings: Settings) -> dict[str, Any]:
     return {name: each.model_dump(exclude_none=True) for name, each in ((first[0], own), *without)}
 
 
+def pods_network(calico: Path | None) -> dict[str, Any]:
+    """Returns settings of the pods' network: Calico without tunnels, or none, as trials/cloud/network.py has routes."""
+    if calico is None:
+        return {"quorate:cni": "none"}
+    return {"quorate:cni": "calico", "quorate:calico": {"manifest": calico_images.manifest_source(calico)}}
+
+
 def write_kubeconfig(root: Path, original: str, kubeconfig: str) -> None:
     """Writes the administrator's kubeconfig of the lab."""
     atomic.write_private(directory(root, original) / KUBECONFIG, kubeconfig)
@@ -92,7 +102,10 @@ def write_kubeconfig(root: Path, original: str, kubeconfig: str) -> None:
 def with_host_keys(
     servers: Sequence[dict[str, Any]], settings: Settings, host_keys: Mapping[str, str]
 ) -> list[dict[str, Any]]:
-    """Returns a stack file's servers and virtual machines with their host keys."""
+    """Returns a stack file's servers and virtual machines with their host keys.
+
+    A server that only carries virtual machines is no machine of the lab, and has none.
+    """
     found: list[dict[str, Any]] = []
     for written, server in zip(servers, settings.servers, strict=True):
         numbered = expand_numbered(server.name)
@@ -100,8 +113,8 @@ def with_host_keys(
             {**vm, "hostKey": {name: host_keys[name] for name in guest_names(each, numbered).values()}}
             for vm, each in zip(written.get("vms", ()), server.vms, strict=True)
         ]
-        keys = {name: host_keys[name] for name in numbered}
-        found.append({**written, "hostKey": keys, **({"vms": vms} if vms else {})})
+        keys = {name: host_keys[name] for name in numbered if name in host_keys}
+        found.append({**written, **({"hostKey": keys} if keys else {}), **({"vms": vms} if vms else {})})
     return found
 
 

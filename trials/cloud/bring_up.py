@@ -19,6 +19,7 @@ from console.programs import run
 from console.progress import Reporter
 from toolchain import cluster_programs, debian_root
 from trials.cloud import (
+    calico_images,
     cgroups,
     control_images,
     disks,
@@ -72,6 +73,8 @@ def bring_up(lab: Lab, archives: Sequence[Path], reporter: Reporter) -> dict[str
     `archives`: further OCI archives to import on every machine. Raises UserError if something fails.
     """
     _require_same_stack(lab)
+    if lab.calico:
+        archives = [*archives, calico_images.made_from(calico_images.ensure(reporter))]
     software = Software(
         kubernetes=control_images.ImageSources(
             control=cluster_programs.ensure(reporter),

@@ -6,6 +6,7 @@ and Debian's other plugins of the Container Network Interface.
 
 from __future__ import annotations
 
+import hashlib
 import re
 import shutil
 import tempfile
@@ -13,11 +14,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from console.progress import Reporter
+from toolchain import cluster_programs, debian_root
 from trials.cloud.images import archive
 from trials.cloud.images.archive import Image, ImageLayer
 from trials.cloud.lab_machines import Lab, LabMachine
 
-MANIFEST = "manifests/calico.yaml"
+_MANIFEST = "manifests/calico.yaml"
 BIRD = "var/lib/calico/bird.conf"
 """BIRD's configuration on a machine, below a directory that the manifest mounts."""
 _AS_NUMBER = 64512
@@ -84,9 +87,44 @@ class CalicoSources:
     machine: Path
     """Debian root of the machines, with the plugins of the Container Network Interface."""
 
-    @property
-    def manifest(self) -> Path:
-        return self.calico / MANIFEST
+
+def ensure(reporter: Reporter) -> CalicoSources:
+    """Returns what the images are made from; builds what the cache does not have."""
+    return CalicoSources(
+        cluster_programs.ensure(reporter, cluster_programs.CALICO),
+        debian_root.ensure(reporter, debian_root.CALICO_IMAGE),
+        debian_root.ensure(reporter, debian_root.MACHINE),
+    )
+
+
+def made_from(sources: CalicoSources) -> Path:
+    """Returns the archive of the images; makes it in the cache, beside Calico's programs, if it is not there."""
+    facts = f"{sources} {Path(__file__).read_text(encoding='utf-8')}"
+    path = sources.calico / f"images-{hashlib.sha256(facts.encode()).hexdigest()[:12]}.tar"
+    if not path.exists():
+        new = path.with_suffix(".new")
+        write(new, sources)
+        new.rename(path)
+    return path
+
+
+def manifest_source(calico: Path) -> dict[str, str]:
+    """Returns a stack's source of the manifest, whose mirror nobody asks: the first master has the file."""
+    return {"url": "http://mirror.test/calico.yaml", "sha256": _digest(_manifest(calico))}
+
+
+def manifest_file(calico: Path) -> dict[str, str]:
+    """Returns the file with the manifest, by its path on the first master, where `apply` looks for it."""
+    text = _manifest(calico)
+    return {f"etc/kubernetes/calico/calico-{_digest(text)[:12]}.yaml": text}
+
+
+def _manifest(calico: Path) -> str:
+    return (calico / _MANIFEST).read_text(encoding="utf-8")
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def names(manifest: str) -> dict[str, str]:
@@ -96,7 +134,7 @@ def names(manifest: str) -> dict[str, str]:
 
 def write(path: Path, sources: CalicoSources) -> None:
     """Writes the archive with the images that the manifest names."""
-    named = names(sources.manifest.read_text(encoding="utf-8"))
+    named = names(_manifest(sources.calico))
     with tempfile.TemporaryDirectory(prefix="calico-", dir=path.parent) as scratch:
         work = Path(scratch)
         debian = _pack(work / "debian.layer", sources.debian)
@@ -106,9 +144,9 @@ def write(path: Path, sources: CalicoSources) -> None:
         archive.write(
             path,
             [
-                Image(named["node"], (debian, node), _settings("start_runit")),
-                Image(named["cni"], (cni,), _settings("/opt/cni/bin/install")),
-                Image(named["kube-controllers"], (controllers,), _settings("/usr/bin/kube-controllers")),
+                Image(named["node"], (debian, node), _started_by("start_runit")),
+                Image(named["cni"], (cni,), _started_by("/opt/cni/bin/install")),
+                Image(named["kube-controllers"], (controllers,), _started_by("/usr/bin/kube-controllers")),
             ],
         )
 
@@ -167,7 +205,7 @@ def _copy(source: Path, target: Path) -> None:
     shutil.copy2(source, target)
 
 
-def _settings(command: str) -> Mapping[str, object]:
+def _started_by(command: str) -> Mapping[str, object]:
     return {"WorkingDir": "/", "Env": [_PATH], "Cmd": [command]}
 
 

@@ -64,8 +64,9 @@ class Lab:
     """The cluster's network of Services."""
     pods: IPv4Network
     """The cluster's network of pods."""
-    has_calico: bool = False
-    """Whether Calico connects the pods. Else static routes do, and NetworkPolicies are not enforced."""
+    calico: Path | None = None
+    """Directory of Calico, which then connects the pods. Without it static routes do, and NetworkPolicies are not
+    enforced."""
     region: str = "RegionOne"
     """The cloud's region."""
 

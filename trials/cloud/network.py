@@ -83,7 +83,7 @@ def create(lab: Lab) -> None:
         for port, machine in enumerate(machines, start=1):
             if namespace(machine) not in existing:
                 _add_machine(lab, machine, port)
-    if lab.has_calico:
+    if lab.calico:
         route_through(lab.pods, lab.workers[0])  # it knows the other nodes' pods
     else:
         _ip(SWITCH, [f"route replace {each.pods} via {each.address}" for each in lab.machines])
@@ -168,7 +168,7 @@ def _add_machine(lab: Lab, machine: LabMachine, port: int) -> None:
     for each in _NETWORKS:
         _ip(bridge, [f"link add {each.port}{port} type veth peer name {each.interface} netns {name}"])
         _ip(bridge, [f"link set {each.port}{port} master {each.bridge} up"])
-    others = () if lab.has_calico else (each for each in lab.machines if each != machine)
+    others = () if lab.calico else (each for each in lab.machines if each != machine)
     routes = [f"route add {each.pods} via {each.address}" for each in others]
     _ip(
         name,

@@ -131,7 +131,7 @@ def write(lab: Lab, machine: LabMachine, pause: str) -> None:
         "etc/hosts": _hosts(lab),
         "etc/resolv.conf": f"nameserver {lab.gateway}\n",
         "etc/containerd/config.toml": _CONTAINERD.format(
-            pause=pause, plugins=CALICO_PLUGINS if lab.has_calico else DEBIAN_PLUGINS
+            pause=pause, plugins=CALICO_PLUGINS if lab.calico else DEBIAN_PLUGINS
         ),
         **_pod_network(lab, machine),
         "etc/kubernetes/patches/kubeletconfiguration1+merge.yaml": _KUBELET_PATCH,
@@ -165,9 +165,13 @@ def _hosts(lab: Lab) -> str:
 
 
 def _pod_network(lab: Lab, machine: LabMachine) -> dict[str, str]:
-    """Returns the configuration of the pods' network. Calico writes its own, and finds that of BIRD."""
-    if lab.has_calico:
-        return {calico_images.BIRD: calico_images.bird_configuration(lab, machine)}
+    """Returns the configuration of the pods' network. Calico writes its own, and finds that of BIRD.
+
+    The first master also has Calico's manifest, because no machine reaches a mirror.
+    """
+    if lab.calico:
+        bird = {calico_images.BIRD: calico_images.bird_configuration(lab, machine)}
+        return bird | (calico_images.manifest_file(lab.calico) if machine == lab.masters[0] else {})
     network = {
         "cniVersion": "1.0.0",
         "name": "quorate",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ import yaml
 
 from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
+from commands.trials import lab_stack
 from tests.components.machine.test_directory import shellcheck
 from tests.stacks import STACKS
 from trials.cloud import bring_up, image_store, node_files
@@ -53,6 +55,21 @@ def test_memory_that_kubelet_keeps_is_added(lab: Lab, upper: Path) -> None:
     assert patch["evictionHard"]["memory.available"] == f"{node_files.EVICTION}Mi"
     shown = int((upper / "etc/quorate-lab/memory").read_text(encoding="utf-8"))
     assert shown // 1024 - node_files.EVICTION == lab.machine("database1").capacity.memory * 1024
+
+
+def test_with_calico_the_first_master_has_its_manifest(lab: Lab, tmp_path: Path) -> None:
+    """No machine of the lab reaches a mirror; `apply` takes the file that it has."""
+    text = "kind: List\n"
+    (tmp_path / "calico/manifests").mkdir(parents=True)
+    (tmp_path / "calico/manifests/calico.yaml").write_text(text, encoding="utf-8")
+    connected = replace(lab, calico=tmp_path / "calico")
+    for machine in connected.masters:
+        node_files.write(connected, machine, "registry.example/pause:1")
+    digest = lab_stack.pods_network(connected.calico)["quorate:calico"]["manifest"]["sha256"]
+    assert digest == hashlib.sha256(text.encode()).hexdigest()
+    path = f"upper/etc/kubernetes/calico/calico-{digest[:12]}.yaml"
+    assert [(machine.directory / path).exists() for machine in connected.masters] == [True, False, False]
+    assert not list((connected.masters[0].directory / "upper/etc/cni").rglob("*"))
 
 
 def test_pods_get_addresses_of_their_machine(lab: Lab, upper: Path) -> None:

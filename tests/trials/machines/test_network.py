@@ -6,7 +6,6 @@ Calico's). The pods have the labels of the services and listen on their ports; t
 
 from __future__ import annotations
 
-import hashlib
 import json
 import subprocess
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -28,7 +27,7 @@ from console.progress import Reporter
 from contract import COMPONENT, NAME
 from tests.stacks import ROOT, STACKS
 from tests.trials.machines import by_hand
-from toolchain import cluster_programs, debian_root
+from toolchain import cluster_programs
 from trials.cloud import bring_up, calico_images, host, masters, network, nspawn
 from trials.cloud.images.prepare import prepare
 from trials.cloud.lab_machines import Lab, LabMachine, lab_of
@@ -123,8 +122,8 @@ class NetworkLab:
         return {target for target, is_reached in zip(self.targets, answer, strict=True) if is_reached}
 
 
-def test_connections_are_admitted_as_the_policies_say(tmp_path: Path) -> None:
-    with network_lab(tmp_path) as running:
+def test_connections_are_admitted_as_the_policies_say() -> None:
+    with network_lab() as running:
         assert set(running.servers) == set(PORTS)
         found = {name: running.reached(_in_pod(running.lab, name)) for name in CLIENTS}
         found["a pod on its node's network"] = running.reached(_in_pod(running.lab, "a pod on its node's network"))
@@ -146,30 +145,20 @@ def _without_policies(running: NetworkLab) -> None:
 
 
 @contextmanager
-def network_lab(directory: Path) -> Generator[NetworkLab]:
+def network_lab() -> Generator[NetworkLab]:
     """Starts the machines with Calico, and the pods; removes everything afterwards."""
     reporter = Reporter()
     by_hand.skip_beside_another_lab()
     calico = cluster_programs.ensure(reporter, cluster_programs.CALICO)
-    sources = calico_images.CalicoSources(
-        calico,
-        debian_root.ensure(reporter, debian_root.CALICO_IMAGE),
-        debian_root.ensure(reporter, debian_root.MACHINE),
-    )
-    digest = hashlib.sha256(sources.manifest.read_bytes()).hexdigest()
-    # No machine reaches this host: the manifest is on the first master already, as docs/masters.md describes.
-    given = {"manifest": {"url": "http://mirror.test/calico.yaml", "sha256": digest}}
+    given = {"manifest": calico_images.manifest_source(calico)}
     with host.alone(), rendered(ROOT, load(ROOT, STACK), cni="calico", calico=given) as tree:
         whole = lab_of(STACK, plan(load_file(STACKS[STACK])), tree)
         machines = tuple(each for each in whole.machines if each.name in MACHINES)
-        lab = replace(whole, stack=f"network{by_hand.OF_A_TEST}", machines=machines, has_calico=True)
+        lab = replace(whole, stack=f"network{by_hand.OF_A_TEST}", machines=machines, calico=calico)
         by_hand.skip_unless_able(lab)
         bring_up.take_down()
-        archive = directory / "calico.tar"
-        calico_images.write(archive, sources)
         try:
-            bring_up.bring_up(lab, [prepare({IMAGE}, reporter).archive, archive], reporter)
-            _place(lab.masters[0], f"/etc/kubernetes/calico/calico-{digest[:12]}.yaml", sources.manifest)
+            bring_up.bring_up(lab, [prepare({IMAGE}, reporter).archive], reporter)
             by_hand.set_up(lab)
             by_hand.await_nodes(lab)
             run(network.in_switch(["ip", "address", "add", f"{OUTSIDE}/32", "dev", "lo"]))
@@ -177,11 +166,6 @@ def network_lab(directory: Path) -> Generator[NetworkLab]:
             yield NetworkLab(lab, _addresses(lab))
         finally:
             bring_up.take_down()
-
-
-def _place(machine: LabMachine, path: str, source: Path) -> None:
-    command = ["sh", "-c", 'mkdir -p "$(dirname "$1")" && cat >"$1"', "sh", path]
-    _succeeded(nspawn.run_in(machine, command, stdin=source.read_text(encoding="utf-8")))
 
 
 def _policies(tree: Path) -> list[dict[str, Any]]:
