@@ -17,6 +17,7 @@ from trials.cloud import client, host
 from trials.cloud.drill import disturbances, drill_report, observation, workloads
 from trials.cloud.drill.disturbances import Disturbance
 from trials.cloud.drill.result import Drill
+from trials.cloud.drill.tenants import Tenants
 from trials.cloud.lab_machines import Lab
 
 
@@ -78,12 +79,14 @@ def selected(lab: Lab, quorums: Mapping[str, int], server: str = "", kind: str =
 def _cloud(root: Path, name: str, lab: Lab, planned: Plan, reporter: Reporter) -> observation.DrilledCloud:
     directory = lab_stack.directory(root, name)
     public = client.set_up(lab, lab.workers[-1], directory, reporter)
+    release, settings = openstack_programs.ensure(planned.settings.release, reporter), directory / client.SETTINGS
     return observation.DrilledCloud(
         apis=workloads.apis(lab) | public,
         quorums=lab_commands.quorums(planned),
-        release=openstack_programs.ensure(planned.settings.release, reporter),
-        settings=directory / client.SETTINGS,
+        release=release,
+        settings=settings,
         directory=directory,
+        tenants=Tenants(release, settings, lab_commands.instances(planned, reporter)),
     )
 
 

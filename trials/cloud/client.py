@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from dataclasses import dataclass
 from ipaddress import IPv4Network
 from pathlib import Path
 
@@ -28,8 +29,8 @@ CLOUD = "quorate"
 """Name of the cloud in the clients' settings."""
 PROGRAM = Path(__file__).parents[1] / "services" / "openstack_client.py"
 """What clients do, with openstacksdk."""
-_TENANT = Path(__file__).parent / "instances" / "trial.py"
-"""What a tenant does with instances, with openstacksdk."""
+_INSTANCES = Path(__file__).parent / "instances"
+"""Directory of what tenants do with instances, with openstacksdk."""
 
 
 def connect(lab: Lab, through: LabMachine) -> None:
@@ -85,13 +86,33 @@ def run(release: Path, settings: Path, *what: str) -> str:
     return _run(settings, [str(release / "bin" / "python"), str(PROGRAM), *what], what[0])
 
 
-def use_instances(release: Path, settings: Path, made: GuestImage, physical: str) -> str:
-    """Boots two guests and tries their networks, a volume and a migration; returns the steps with their seconds.
+@dataclass(frozen=True)
+class Instances:
+    """What programs of tenants need to make instances."""
 
-    `physical`: the physical network that leads outside. Raises UserError if a step fails.
+    guest: GuestImage
+    physical: str
+    """The physical network that leads outside."""
+
+    def command(self, release: Path, settings: Path, program: str, *what: str) -> list[str]:
+        """Returns the command line of a program in `trials/cloud/instances`. `release`: openstacksdk's environment."""
+        files = (self.guest.kernel, self.guest.ramdisk, self.guest.busybox, settings.parent.resolve())
+        return [
+            str(release / "bin" / "python"), str(_INSTANCES / program), *what, *map(str, files), self.physical
+        ]  # fmt: skip
+
+
+def use_instances(release: Path, settings: Path, instances: Instances) -> str:
+    """Boots two guests and tries networks, volumes, images and moves; returns the steps with their seconds.
+
+    Raises UserError if a step fails.
     """
-    arguments = (made.kernel, made.ramdisk, made.busybox, settings.parent.resolve(), physical)
-    return _run(settings, [str(release / "bin" / "python"), str(_TENANT), *map(str, arguments)], "instances")
+    return run_tenant(settings, instances.command(release, settings, "trial.py"))
+
+
+def run_tenant(settings: Path, command: list[str]) -> str:
+    """Runs a command of `Instances` in the lab's network and returns its output. Raises UserError if it fails."""
+    return _run(settings, command, "instances")
 
 
 def run_openstack(release: Path, settings: Path, *words: str) -> str:

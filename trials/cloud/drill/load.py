@@ -20,6 +20,8 @@ from trials.cloud.drill.result import Event
 STARTING = 180.0
 """Seconds within which a process must report something. Project figure: on a busy host, a client's first login to
 OpenStack took more than 15."""
+BOOTING = 900.0
+"""Seconds within which the instances of a drill must be made and answer."""
 ENDING = 120.0
 """Seconds in which a process must end after SIGTERM."""
 
@@ -73,13 +75,18 @@ class Reporting:
         if self._process.poll() is not None:
             raise UserError(f"{self._title} has ended:\n" + "".join(self._errors[-20:]))
 
-    def wait_for_report(self) -> None:
-        """Waits until the process has reported something. Raises UserError if it ends or takes too long."""
-        end = time.monotonic() + STARTING
-        while not self.lines:
+    def wait_for_report(self, awaited: str = "") -> None:
+        """Waits until the process has reported a line, or the `awaited` one, after it has booted instances.
+
+        Raises UserError if it does not.
+        """
+        limit = BOOTING if awaited else STARTING
+        end = time.monotonic() + limit
+        while not any(awaited in line for _, line in list(self.lines)):
             self.require_running()
             if time.monotonic() > end:
-                raise UserError(f"{self._title} has reported nothing within {STARTING:.0f} s.")
+                missing = f"not reported '{awaited}'" if awaited else "reported nothing"
+                raise UserError(f"{self._title} has {missing} within {limit:.0f} s.")
             time.sleep(0.2)
 
     def _read(self, stream: Iterable[str]) -> None:
@@ -94,8 +101,20 @@ def observer(document: Mapping[str, object], certificate: Path) -> Reporting:
 
 
 def events(observer: Reporting) -> list[Event]:
-    """Returns the observer's events so far, in the order of their times."""
-    return sorted((json.loads(line) for _, line in list(observer.lines)), key=lambda event: event["t"])
+    """Returns the events that a process has reported so far, in the order of their times."""
+    found = (json.loads(line) for _, line in list(observer.lines) if line.startswith("{"))
+    return sorted(found, key=lambda event: event["t"])
+
+
+def traffic(command: Sequence[str], environment: Mapping[str, str]) -> Reporting:
+    """Starts traffic.py, and waits until its instances are there. Raises UserError if they are not."""
+    found = Reporting("The process that observes instances", command, environment)
+    try:
+        found.wait_for_report("ready")
+    except BaseException:
+        found.end()
+        raise
+    return found
 
 
 def writer(release: Path, settings: Path, kind: str) -> Reporting:

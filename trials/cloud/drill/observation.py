@@ -16,6 +16,7 @@ from trials.cloud.drill import load, observer, readiness, result, workloads
 from trials.cloud.drill.disturbances import Disturbance
 from trials.cloud.drill.readiness import Readiness
 from trials.cloud.drill.result import Drill, Event
+from trials.cloud.drill.tenants import Tenants, silences
 from trials.cloud.lab_machines import Lab
 
 ETCD = "etcd"
@@ -44,6 +45,8 @@ class DrilledCloud:
     """Where files with credentials may be written."""
     writes: str = "network"
     """The kind of object that clients create in OpenStack (openstack_client.py)."""
+    tenants: Tenants | None = None
+    """Whose instances live through the drill; None if the cloud has no Nova."""
 
 
 def drill(lab: Lab, disturbance: Disturbance, cloud: DrilledCloud, say: Callable[[str], None]) -> Drill:
@@ -62,6 +65,8 @@ def drill(lab: Lab, disturbance: Disturbance, cloud: DrilledCloud, say: Callable
     }
     expected = {ETCD: len(etcd)} | expected
     with ExitStack() as stack:
+        say("instances boot")
+        instances = stack.enter_context(cloud.tenants.observed()) if cloud.tenants else None
         watching = stack.enter_context(load.observer(document, cloud.settings.with_name(client.CERTIFICATE)))
         writing = stack.enter_context(load.writer(cloud.release, cloud.settings, cloud.writes))
         started = time.time()
@@ -79,9 +84,12 @@ def drill(lab: Lab, disturbance: Disturbance, cloud: DrilledCloud, say: Callable
         whole = None if missing else time.time()
         time.sleep(AFTER)
         writing.require_running()
-        writing.end()
         ended = time.time()
+        for process in (writing, instances):
+            if process:
+                process.end()
     found = load.events(watching)
+    tenants = load.events(instances) if instances else []
     quorums = {ETCD: len(etcd), **cloud.quorums}
     return Drill(
         lab.stack,
@@ -92,11 +100,12 @@ def drill(lab: Lab, disturbance: Disturbance, cloud: DrilledCloud, say: Callable
         over,
         whole,
         ended,
-        {api: result.silence(found, api, ended) for api in (*cloud.apis, "kubernetes")},
+        {api: result.silence(found, api, ended) for api in (*cloud.apis, "kubernetes")} | silences(tenants, ended),
         {quorum: result.members(found, quorum, total) for quorum, total in quorums.items()},
         {
             KUBERNETES: result.writes(_config_maps(found), _found_config_maps(lab), ended),
             f"{cloud.writes}s in OpenStack": result.writes(load.written(writing), _found_objects(cloud), ended),
+            **(cloud.tenants.writes(tenants, ended) if cloud.tenants else {}),
         },
         disturbance.keeps_majority,
         (*failures, *(f"not ready at the end: {each}" for each in missing)),
@@ -108,6 +117,8 @@ def clean(lab: Lab, cloud: DrilledCloud) -> None:
     flags = ("--ignore-not-found", f"--timeout={CLEANING}s")
     masters.kubectl(lab, "delete", "namespace", observer.NAMESPACE, *flags, timeout=CLEANING + 60)
     client.run(cloud.release, cloud.settings, "clean", cloud.writes)
+    if cloud.tenants:
+        cloud.tenants.clean()
 
 
 def _kubeconfig(lab: Lab, disturbance: Disturbance, directory: Path) -> Path:

@@ -64,6 +64,10 @@ class Pinging:
             thread.join()
         self._socket.close()
 
+    def answered(self) -> list[tuple[float, bool]]:
+        """Returns for each packet when it was sent, by the monotonic clock, and whether it came back."""
+        return [(at, number in self._answered) for number, at in enumerate(self._sent) if at <= self._until]
+
     def result(self) -> Pings:
         """Returns what came back, after the end of the block."""
         sent = [number for number, at in enumerate(self._sent) if at <= self._until]

@@ -7,11 +7,12 @@ from __future__ import annotations
 import base64
 import subprocess
 import time
-from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import openstack
+from trials.cloud.instances.steps import CONNECTING, step, until
 
 TRIAL = "quorate-instances"
 """Name, or beginning of the name, of everything that the tenant creates."""
@@ -26,8 +27,20 @@ INTERFACES = ("network:ha_router_replicated_interface", "network:router_interfac
 LIMIT = 600
 """Seconds until an instance must be ACTIVE, and until its guest must be ready. Without KVM, on a host that its control
 plane keeps busy, both take up to two minutes."""
-CONNECTING = 90
-"""Seconds until a connection must work after its rules have changed, and until a device must be there."""
+
+
+@dataclass(frozen=True)
+class Home:
+    """What a tenant's instances need."""
+
+    image: Any
+    flavor: Any
+    external: Any
+    """The external network."""
+    private: Any
+    """A network with IPv4 and IPv6 behind a router."""
+    group: Any
+    """A security group that admits nothing."""
 
 
 class Tenant:
@@ -38,7 +51,15 @@ class Tenant:
         self.busybox = busybox
         self.key = directory / "guest_key"
 
-    def upload(self, kernel: Path, ramdisk: Path) -> Any:
+    def settle(self, kernel: Path, ramdisk: Path, physical: str) -> Home:
+        """Creates what instances need. `physical`: the physical network that leads outside."""
+        image = step("images of the guest", self._upload, kernel, ramdisk)
+        flavor = self.cloud.compute.create_flavor(name=TRIAL, ram=160, vcpus=1, disk=1)
+        self._keypair()
+        external, private = step("networks and a router", self._networks, physical)
+        return Home(image, flavor, external, private, self.cloud.network.create_security_group(name=TRIAL))
+
+    def _upload(self, kernel: Path, ramdisk: Path) -> Any:
         """Uploads the guest and returns its image: an empty disk, with kernel and RAM disk as images of their own."""
         parts = {
             key: self._image(f"{TRIAL}-{key}", disk_format, path.read_bytes()).id
@@ -52,18 +73,15 @@ class Tenant:
             name=name, disk_format=disk_format, container_format=container, data=data, **properties
         )
 
-    def flavor(self) -> Any:
-        return self.cloud.compute.create_flavor(name=TRIAL, ram=160, vcpus=1, disk=1)
-
-    def keypair(self) -> Any:
+    def _keypair(self) -> None:
         """Makes an SSH key and gives its public part to Nova."""
         for path in (self.key, self.key.with_suffix(".pub")):
             path.unlink(missing_ok=True)
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", TRIAL, "-f", self.key], check=True)
         public = self.key.with_suffix(".pub").read_text(encoding="utf-8")
-        return self.cloud.compute.create_keypair(name=TRIAL, public_key=public)
+        self.cloud.compute.create_keypair(name=TRIAL, public_key=public)
 
-    def networks(self, physical: str) -> tuple[Any, Any]:
+    def _networks(self, physical: str) -> tuple[Any, Any]:
         """Creates the external network, and a private one with IPv4 and IPv6 behind a router. Returns both."""
         network = self.cloud.network
         external = network.create_network(
@@ -75,11 +93,12 @@ class Tenant:
             is_dhcp_enabled=False,
         )  # fmt: skip
         private = network.create_network(name=TRIAL)
+        # IPv6 first: one of IPv6 that follows soon may end the DHCP agent's work on the network (docs/openstack.md).
         subnets = (
-            network.create_subnet(network_id=private.id, ip_version=4, cidr=PRIVATE),
             network.create_subnet(
                 network_id=private.id, ip_version=6, cidr=PRIVATE_6, ipv6_address_mode="slaac", ipv6_ra_mode="slaac"
             ),
+            network.create_subnet(network_id=private.id, ip_version=4, cidr=PRIVATE),
         )
         router = network.create_router(name=TRIAL, external_gateway_info={"network_id": external.id})
         for subnet in subnets:
@@ -95,14 +114,24 @@ class Tenant:
                     security_group_id=group.id, direction="ingress", ethertype=ethertype, **rule
                 )
 
-    def boot(self, number: int, host: str, image: Any, flavor: Any, network: Any) -> Any:
-        """Boots an instance on a compute. Retries until the scheduler knows a new compute. Returns it when ACTIVE."""
+    def computes(self) -> tuple[str, str]:
+        """Returns the hosts of the first and the last compute."""
+        found = [each for each in self.cloud.compute.services() if each.binary == "nova-compute"]
+        hosts = sorted(each.host for each in found)
+        return hosts[0], hosts[-1]
+
+    def boot(self, home: Home, number: int, host: str, volume: Any = None) -> Any:
+        """Boots an instance on a compute, of the image or of a volume. Returns it when ACTIVE.
+
+        Retries until the scheduler knows a new compute.
+        """
+        disk = _bootable(volume) if volume else {"image_id": home.image.id}
         end = time.monotonic() + LIMIT
         while True:
             server = self.cloud.compute.create_server(
-                name=f"{TRIAL}-{number}", image_id=image.id, flavor_id=flavor.id, networks=[{"uuid": network.id}],
+                name=f"{TRIAL}-{number}", flavor_id=home.flavor.id, networks=[{"uuid": home.private.id}],
                 key_name=TRIAL, security_groups=[{"name": TRIAL}], availability_zone=f"nova:{host}",
-                user_data=base64.b64encode(USER_DATA.encode()).decode(),
+                user_data=base64.b64encode(USER_DATA.encode()).decode(), **disk,
             )  # fmt: skip
             try:
                 return self.cloud.compute.wait_for_server(server, wait=LIMIT)
@@ -144,9 +173,12 @@ class Tenant:
         command = [self.busybox, "ping", "-q", "-c", "3", "-W", "2", address]
         return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
-    def answers(self, address: str, command: str, expected: str = "") -> str:
-        """Repeats a command in a guest, by SSH, until it succeeds with this text in its output; returns the output."""
-        end = time.monotonic() + CONNECTING
+    def answers(self, address: str, command: str, expected: str = "", limit: int = CONNECTING) -> str:
+        """Repeats a command in a guest, by SSH, until it succeeds with this text in its output; returns the output.
+
+        Raises RuntimeError after `limit` seconds.
+        """
+        end = time.monotonic() + limit
         while True:
             done = self._ssh(address, command)
             if done.returncode == 0 and expected in done.stdout:
@@ -157,9 +189,12 @@ class Tenant:
 
     def echo(self, address: str) -> subprocess.Popen[str]:
         """Opens a connection to a guest that returns each line; it is closed at the end of the `with` block."""
-        return subprocess.Popen(
-            self._command(address, "cat"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
-        )
+        return self.started(address, "cat")
+
+    def started(self, address: str, command: str) -> subprocess.Popen[str]:
+        """Starts a command in a guest, whose output is read line by line."""
+        words = self._command(address, command)
+        return subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
 
     def _ssh(self, address: str, command: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(self._command(address, command), capture_output=True, text=True, check=False, timeout=120)
@@ -170,6 +205,11 @@ class Tenant:
         words = [word for option in options for word in ("-o", option)]
         return ["ssh", "-F", "none", "-i", self.key, *words, f"root@{address}", command]
 
+    def volume(self, name: str, **source: str) -> Any:
+        """Creates a volume of 1 GiB: empty, or of an image or a snapshot. Returns it when it is available."""
+        made = self.cloud.block_storage.create_volume(name=name, size=1, **source)
+        return self.cloud.block_storage.wait_for_status(made, "available", ["error"], 2, LIMIT)
+
     def attach(self, server: Any, volume: Any) -> Any:
         until(f"{server.name} may have the volume", lambda: self._attaches(server, volume))
         return self.cloud.block_storage.wait_for_status(volume, "in-use", ["error"], wait=LIMIT)
@@ -179,7 +219,7 @@ class Tenant:
         try:
             self.cloud.compute.create_volume_attachment(server, volume_id=volume.id)
         except openstack.exceptions.BadRequestException as refused:
-            if "already attached" not in refused.message:
+            if "already attached" not in f"{refused}":
                 raise
             return False
         return True
@@ -193,18 +233,6 @@ class Tenant:
         found = self.cloud.block_storage.get_volume(volume)
         return found.status == "available" and not found.attachments
 
-    def migrate(self, server: Any, host: str) -> None:
-        """Migrates a running instance to another compute, and waits until it runs there."""
-        self.cloud.compute.live_migrate_server(server, host=host, block_migration="auto")
-        until(f"{server.name} runs on {host}", lambda: self._runs_on(server, host), LIMIT)
-
-    def _runs_on(self, server: Any, host: str) -> bool:
-        """Raises RuntimeError if the migration has failed: the instance then runs where it was."""
-        found = self.cloud.compute.get_server(server)
-        if found.status == "ACTIVE" and not found.task_state and found.compute_host != host:
-            raise RuntimeError(f"{server.name} has not left {found.compute_host}; see the log of its nova-compute")
-        return found.status == "ACTIVE" and found.compute_host == host
-
     def remove(self) -> None:
         """Deletes everything with the trial's name, also what an interrupted run has left."""
         compute, network, volumes, image = (
@@ -212,9 +240,15 @@ class Tenant:
         )  # fmt: skip
         for server in list(compute.servers(name=f"^{TRIAL}")):
             self.delete(server)
-        for volume in _named(volumes.volumes()):
-            volumes.delete_volume(volume)
-            volumes.wait_for_delete(volume, wait=LIMIT)
+        # Copies first, and the snapshots that they are made from before the volume of these.
+        found = _named(volumes.volumes())
+        for each, delete in (
+            *((volume, volumes.delete_volume) for volume in found if volume.snapshot_id),
+            *((snapshot, volumes.delete_snapshot) for snapshot in _named(volumes.snapshots())),
+            *((volume, volumes.delete_volume) for volume in found if not volume.snapshot_id),
+        ):
+            delete(each)
+            volumes.wait_for_delete(each, wait=LIMIT)
         for each in _named(network.networks()):
             for address in network.ips(floating_network_id=each.id):
                 network.delete_ip(address)
@@ -234,14 +268,10 @@ class Tenant:
                 delete(each)
 
 
+def _bootable(volume: Any) -> dict[str, Any]:
+    disk = {"boot_index": 0, "uuid": volume.id, "source_type": "volume", "destination_type": "volume"}
+    return {"block_device_mapping": [{**disk, "delete_on_termination": False}]}
+
+
 def _named(objects: Any) -> list[Any]:
     return [each for each in objects if str(each.name).startswith(TRIAL)]
-
-
-def until(what: str, holds: Callable[[], bool], limit: int = CONNECTING) -> None:
-    """Waits until a condition holds. Raises RuntimeError after `limit` seconds."""
-    end = time.monotonic() + limit
-    while not holds():
-        if time.monotonic() > end:
-            raise RuntimeError(f"not within {limit} s: {what}")
-        time.sleep(1)
