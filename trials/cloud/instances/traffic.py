@@ -19,7 +19,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from queue import Empty, Queue
 from threading import Event, Thread
@@ -104,7 +104,8 @@ class Observation:
         """Sends a line a second over one connection, which is made again when it is broken."""
         api = f"TCP to {guest.title}"
         while not self._ended.is_set():
-            with guest.tenant.echo(guest.address) as connection:
+            # What a broken connection could not be sent is tried again when the pipe is closed.
+            with suppress(BrokenPipeError), guest.tenant.echo(guest.address) as connection:
                 lines = Lines(connection)
                 while not self._ended.is_set() and not lines.has_ended() and _sent(connection, "line"):
                     self.answer(api, None if lines.next() else "no answer")
