@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -113,7 +114,10 @@ def with_host_keys(
             {**vm, "hostKey": {name: host_keys[name] for name in guest_names(each, numbered).values()}}
             for vm, each in zip(written.get("vms", ()), server.vms, strict=True)
         ]
-        keys = {name: host_keys[name] for name in numbered if name in host_keys}
+        keys: dict[str, str] = {}
+        for name in numbered:
+            with suppress(KeyError):  # and not `in`: a mapping may have a key for every name
+                keys[name] = host_keys[name]
         found.append({**written, **({"hostKey": keys} if keys else {}), **({"vms": vms} if vms else {})})
     return found
 

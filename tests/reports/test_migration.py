@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from tests.reports.stacks import named, objects, planned
-
-ROOT = Path(__file__).parents[2]
 
 
 def test_computes_migrate_instances_over_tls_by_their_addresses() -> None:
@@ -21,7 +17,10 @@ def test_computes_migrate_instances_over_tls_by_their_addresses() -> None:
     assert {"listen_tcp = 0", "listen_tls = 1"} <= set(daemon.splitlines())
 
 
-def test_the_documents_say_that_stopped_instances_do_not_move() -> None:
-    """Nova would need SSH between the computes."""
-    assert "cold migration and resize of instances" in (ROOT / "docs/not-built.md").read_text(encoding="utf-8")
-    assert "`resize`, fail" in (ROOT / "docs/openstack.md").read_text(encoding="utf-8")
+def test_stopped_instances_move_by_ssh_between_computes() -> None:
+    """Nova makes their directory on the other compute by it, as the user that both sides know."""
+    made = objects(planned())
+    (daemon,) = named(made, "DaemonSet", "nova-ssh")["spec"]["template"]["spec"]["containers"]
+    assert [port["containerPort"] for port in daemon["ports"]] == [8022]
+    assert "AllowUsers nova\n" in named(made, "ConfigMap", "nova-ssh-kolla")["data"]["sshd_config"]
+    assert "  Port 8022\n  User nova\n" in named(made, "ConfigMap", "nova-compute-kolla")["data"]["ssh_config"]

@@ -11,7 +11,7 @@ from blueprint.openstack import options
 from blueprint.stackfile.settings import Networks, PhysicalNetwork, only_records
 from commands.trials import lab_stack
 from tests.projects import OPTION_FILES, RECORDS
-from tests.stacks import full_size, parsed
+from tests.stacks import full_size, parsed, server
 from trials.cloud import network
 
 THREADS = {"executor_thread_pool_size": 8}
@@ -75,3 +75,13 @@ def test_a_stack_with_projects_of_its_own_alone_can_be_in_a_lab() -> None:
     merged = lab_stack.merged(lab_stack.lab_options(), only_records("./my-project"))
     assert merged["records"] == "./my-project"
     assert merged.keys() - {"records"} == lab_stack.lab_options().keys()
+
+
+def test_a_server_that_is_no_machine_of_the_lab_has_no_host_key() -> None:
+    guest = {"id": 0, "name": "guest1", "cpu": 4, "ram": 8, "address": "10.20.9.2", "roles": ["compute"]}
+    host = server("host1", ["virt"], "10.20.9.1", vms=[guest])
+    stack = full_size("100", features=["reduced-footprint"])
+    stack["servers"] = [host]
+    (found,) = lab_stack.with_host_keys([host], parsed(stack), {"guest1": "key"})
+    assert "hostKey" not in found
+    assert found["vms"] == [{**guest, "hostKey": {"guest1": "key"}}]
