@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from typing import Any, cast
 
-from cluster.api import ApiError, Unreachable
-from cluster.objects import Object, listed, name, number, text, words
-from cluster.pod_exec import CommandOutput, PodContainer, run_in_pod
+from cluster.objects import Object, listed, number, text, words
 from console.errors import UserError
-from openstack import scripts
-from openstack.config.wiring import ENVIRONMENT
+from operations import cloud_pods
+from operations.cloud_pods import MONITORS, NOVA, document
 from operations.live_cluster import LiveCluster
-from operations.living.cloud import is_ready
-from operations.living_quorum import pods
 
-PATIENCE = 90
-"""Seconds that a command may take. Project figure, as for maintenance."""
-MONITORS = "ceph-mon"
 _RABBITMQ = "rabbitmq"
 
 
@@ -63,8 +54,8 @@ def blocks_purge(cluster: LiveCluster, osds: Sequence[str]) -> str:
     """Returns why OSDs may not be purged yet, in Ceph's words; "" if their loss loses no data."""
     if not (left := _known(cluster, osds)):
         return ""
-    done = _run(cluster, MONITORS, MONITORS, [*_CEPH, "osd", "safe-to-destroy", *left])
-    return "" if done.code == 0 else _said(done)
+    done = cloud_pods.run(cluster, MONITORS, MONITORS, cloud_pods.ceph("osd", "safe-to-destroy", *left))
+    return done.said if done.failed else ""
 
 
 def purge(cluster: LiveCluster, osds: Sequence[str]) -> None:
@@ -92,9 +83,6 @@ def forget_records(cluster: LiveCluster, host: str) -> None:
     _nova(cluster, "forget", host)
 
 
-_CEPH = ("timeout", "30", "ceph", "--connect-timeout", "10")
-
-
 def _known(cluster: LiveCluster, osds: Sequence[str]) -> list[str]:
     """Returns those of the OSDs that Ceph still has."""
     if not osds:
@@ -104,16 +92,16 @@ def _known(cluster: LiveCluster, osds: Sequence[str]) -> list[str]:
 
 
 def _ceph(cluster: LiveCluster, *arguments: str) -> str:
-    return _done(cluster, MONITORS, MONITORS, [*_CEPH, *arguments])
+    return _done(cluster, MONITORS, MONITORS, cloud_pods.ceph(*arguments))
 
 
 def _ceph_json(cluster: LiveCluster, *arguments: str) -> Object:
-    return _document(_ceph(cluster, *arguments, "--format=json"))
+    return document(_ceph(cluster, *arguments, "--format=json"))
 
 
 def _status(cluster: LiveCluster, quorum: str) -> Object:
     command = ["rabbitmqctl", "--quiet", "--timeout", "30", "cluster_status", "--formatter=json"]
-    return _document(_done(cluster, quorum, _RABBITMQ, command))
+    return document(_done(cluster, quorum, _RABBITMQ, command))
 
 
 def _member(node: str) -> str:
@@ -122,42 +110,12 @@ def _member(node: str) -> str:
 
 
 def _nova(cluster: LiveCluster, *arguments: str) -> Object:
-    program = ["python3", "-c", scripts.text("compute_services.py"), *arguments]
-    return _document(_done(cluster, "nova-api", "nova-api", program))
-
-
-def _document(said: str) -> Object:
-    try:
-        found: Any = json.loads(said)
-    except ValueError:
-        found = None
-    if not isinstance(found, dict):
-        raise UserError(f"An answer from a pod of the cloud is no JSON object: {said[:200]!r}")
-    return cast("Object", found)
+    return document(_done(cluster, NOVA, NOVA, cloud_pods.compute_services(*arguments)))
 
 
 def _done(cluster: LiveCluster, process: str, container: str, command: Sequence[str]) -> str:
     """Returns the output of a command in a pod. Raises UserError if it fails, with the last of what it says."""
-    done = _run(cluster, process, container, command)
-    if done.code:
-        raise UserError(f"{process} refused `{' '.join(command[:8])[:120]}`: {_said(done)}")
-    return done.text
-
-
-def _said(done: CommandOutput) -> str:
-    return (done.errors.strip() or done.text.strip() or f"exit code {done.code}")[-400:]
-
-
-def _run(cluster: LiveCluster, process: str, container: str, command: Sequence[str]) -> CommandOutput:
-    """Runs a command in the first ready pod of a process that can be reached. Raises UserError if none can."""
-    problem = "none of its pods is ready"
-    for pod in filter(is_ready, pods(cluster, process)):
-        try:
-            done = run_in_pod(cluster.api.access, PodContainer(ENVIRONMENT, name(pod), container), command, PATIENCE)
-        except (ApiError, Unreachable) as error:
-            problem = f"{name(pod)}: {error}"
-            continue
-        if done.code is not None:
-            return done
-        problem = f"{name(pod)} did not answer within {PATIENCE} s"
-    raise UserError(f"{process} was not asked: {problem}. `quorate status` shows what is wrong with it.")
+    done = cloud_pods.run(cluster, process, container, command)
+    if done.failed:
+        raise UserError(f"{process} refused `{' '.join(command[:8])[:120]}`: {done.said}")
+    return done.output.text

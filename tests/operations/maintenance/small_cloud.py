@@ -23,11 +23,11 @@ from cluster.kubeconfig import Access
 from cluster.pod_exec import CommandOutput, PodContainer
 from commands.live import maintenance_command
 from openstack.scripts.compute_services import MARK
-from operations import operation_lease
+from operations import cloud_pods, operation_lease
 from operations.live_cluster import LiveCluster
 from operations.living.ceph import Pool, Storage
 from operations.living.cloud import LivingCloud
-from operations.maintenance import instance_moves, out_and_back, pod_commands
+from operations.maintenance import instance_moves, out_and_back
 from tests.operations.living.living_cloud import living, pod, ready_node
 from tests.stacks import STACKS
 
@@ -288,7 +288,7 @@ def instance(host: str, **changes: Any) -> dict[str, Any]:
 
 def use(monkeypatch: pytest.MonkeyPatch, cloud: SmallCloud) -> None:
     """Lets maintenance work on a cloud, without pauses."""
-    monkeypatch.setattr(pod_commands, "run_in_pod", cloud.run_in_pod)
+    monkeypatch.setattr(cloud_pods, "run_in_pod", cloud.run_in_pod)
     for module, values in (
         (operation_lease, {"RENEWED": 0.02, "STALE": 10, "POLL": 0.01}),
         (out_and_back, {"PAUSE": 0.01, "DRAIN": 0.1, "RETURN": 0.1}),

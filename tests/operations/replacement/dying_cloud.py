@@ -26,12 +26,12 @@ from cluster.pod_exec import CommandOutput, PodContainer
 from commands import deployment, replacement, stack
 from commands.live import connection
 from commands.stack import ValidStack
-from operations import operation_lease
+from operations import cloud_pods, operation_lease
 from operations.live_cluster import LiveCluster
 from operations.living.agents import LivingAgent, LivingAgents
 from operations.living.ceph import Pool, Storage
 from operations.living.cloud import LivingCloud
-from operations.replacement import etcd_member, in_pods, removal, signs_of_life
+from operations.replacement import etcd_member, removal, signs_of_life
 from tests.operations.living.living_cloud import living, ready_node
 from tests.operations.maintenance.small_cloud import SmallCloud
 from tests.stacks import ROOT
@@ -296,7 +296,7 @@ def resource(name: str) -> dict[str, Any]:
 
 def use(monkeypatch: pytest.MonkeyPatch, cloud: DyingCloud) -> None:
     """Lets `quorate replace` work on a cloud, without pauses."""
-    monkeypatch.setattr(in_pods, "run_in_pod", cloud.run_in_pod)
+    monkeypatch.setattr(cloud_pods, "run_in_pod", cloud.run_in_pod)
     monkeypatch.setattr(etcd_member, "forget", cloud.forget_etcd)
     monkeypatch.setattr(signs_of_life, "_answer", cloud.answer)
     for module, values in (

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from operations.replacement import in_pods
+from operations import cloud_pods
 from operations.replacement.dead_machine import NodeVolume, find, volumes_of
 from tests.operations.replacement.dying_cloud import DyingCloud, stack_file
 
@@ -16,7 +16,7 @@ from tests.operations.replacement.dying_cloud import DyingCloud, stack_file
 @pytest.fixture
 def cloud(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DyingCloud:
     made = DyingCloud(stack_file(tmp_path))
-    monkeypatch.setattr(in_pods, "run_in_pod", made.run_in_pod)
+    monkeypatch.setattr(cloud_pods, "run_in_pod", made.run_in_pod)
     return made
 
 
