@@ -24,11 +24,10 @@ from operations.maintenance.instances import Instance
 from operations.maintenance.steps import MaintenanceStep, numbered, numbered_back
 from operations.maintenance.wholeness import lacking, not_ready
 from operations.operation_lease import HeldLease
+from operations.wholeness_wait import await_whole
 
 DRAIN = 900.0
 """Seconds until all pods must have left a node, as for a machine that leaves the stack. Project figure."""
-RETURN = 900.0
-"""Seconds until a domain must be whole again. Project figure: members that start again take minutes each."""
 SETTLE = 300.0
 """Seconds until a run that goes on may find that its own evictions have left a budget without room. Project figure."""
 PAUSE = 5.0
@@ -189,20 +188,7 @@ class Maintenance:
         )
 
     def _await(self, domain: MaintenanceDomain, missing: Callable[[LivingCloud, MaintenanceDomain], list[str]]) -> None:
-        began = time.monotonic()
-        said = ""
-        while found := missing(self._read(), domain):
-            self._lease.require()
-            if time.monotonic() - began > RETURN:
-                lines = "".join(f"\n  - {each}" for each in found)
-                raise UserError(
-                    f"{domain.name} is not whole after {duration(RETURN)}:{lines}\n"
-                    "Repair what is named (docs/on-call.md), and run --end again: it goes on waiting."
-                )
-            if (waits := "; ".join(found)) != said:
-                said = waits
-                self._say(f"  waits: {said}")
-            time.sleep(PAUSE)
+        await_whole(lambda: missing(self._read(), domain), self._lease, self._say, f"{domain.name} is not whole")
 
     def _nodes(self, names: Sequence[str]) -> list[Object]:
         return [self._cluster.api.ask("GET", f"/api/v1/nodes/{each}") for each in names]

@@ -5,14 +5,12 @@ Every step asks the cluster what is done already, so that a run that was killed 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from cluster.api import ApiError
 from cluster.objects import listed, name, text
 from console.errors import UserError
-from console.progress import duration
 from operations.live_cluster import LiveCluster
 from operations.living.cloud import LivingCloud
 from operations.operation_lease import HeldLease
@@ -22,11 +20,8 @@ from operations.replacement.dead_machine import CLAIMS, VOLUMES, DeadMachine
 from operations.replacement.refusals import unsafe
 from operations.replacement.replacement_steps import ReplacementStep, end, numbered, removal
 from operations.replacement.signs_of_life import signs
+from operations.wholeness_wait import await_whole
 
-RETURN = 900.0
-"""Seconds until the new machine must be complete, as after a maintenance. Project figure."""
-PAUSE = 5.0
-"""Seconds between two looks."""
 NAMED = 20
 """Instances that a message names."""
 Say = Callable[[str], None]
@@ -150,19 +145,7 @@ class Replacement:
                 raise
 
     def _await(self, missing: Callable[[], list[str]]) -> None:
-        began = time.monotonic()
-        said = ""
-        while found := missing():
-            self._lease.require()
-            if time.monotonic() - began > RETURN:
-                raise UserError(
-                    f"{self._lease.operation.subject} is not replaced after {duration(RETURN)}:{_lines(found)}\n"
-                    "Repair what is named (docs/on-call.md), and run --end again: it goes on waiting."
-                )
-            if (waits := "; ".join(found)) != said:
-                said = waits
-                self._say(f"  waits: {said}")
-            time.sleep(PAUSE)
+        await_whole(missing, self._lease, self._say, f"{self._lease.operation.subject} is not replaced")
 
 
 def _single_claims(dead: DeadMachine) -> list[str]:

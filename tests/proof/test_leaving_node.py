@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import os
 import subprocess
-import time
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cluster.api import MERGE
-from cluster.cache import object_cache
 from components import joining
 from components.k8s_master import etcd_clients
 from console.progress import Reporter
-from proof.control_plane import ControlPlane, control_plane
-from proof.termination import terminate_pods
+from proof.control_plane import ControlPlane
+from tests.proof.simulated_nodes import node_object, plane_without_kubelets, until
 from toolchain import cluster_programs
 
 LEAVING, STAYING = "leaving", "staying"
@@ -29,11 +27,7 @@ BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
 @pytest.fixture
 def plane(binaries: Path) -> Generator[ControlPlane]:
     """A control plane with two nodes, each of which runs a replica behind a budget."""
-    with (
-        control_plane(binaries) as found,
-        object_cache(found.api, found.check) as cache,
-        terminate_pods(found.api, cache),
-    ):
+    with plane_without_kubelets(binaries) as found:
         for name in (LEAVING, STAYING):
             found.api.ask("POST", "/api/v1/nodes", node_object(name))
         found.api.ask("POST", DEPLOYMENTS, _deployment())
@@ -150,23 +144,6 @@ def _placed(plane: ControlPlane) -> list[str]:
         for each in pods
         if each["status"].get("phase") == "Running" and "deletionTimestamp" not in each["metadata"]
     ]
-
-
-def until(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.2)
-
-
-def node_object(name: str) -> dict[str, Any]:
-    capacity = {"cpu": "4", "memory": "8Gi", "pods": "110"}
-    return {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}},
-        "status": {"capacity": capacity, "allocatable": capacity},
-    }
 
 
 def _deployment() -> dict[str, Any]:

@@ -13,22 +13,19 @@ from pathlib import Path
 import pytest
 
 from cluster.api import MERGE, Api
-from cluster.cache import object_cache
 from cluster.objects import Object, listed, name, text, texts
 from console.errors import UserError
 from contract import MAINTENANCE, NAME
-from operations import operation_lease
+from operations import operation_lease, wholeness_wait
 from operations.live_cluster import LiveCluster
 from operations.living.cloud import LivingCloud
 from operations.maintenance import out_and_back
 from operations.maintenance.failure_domains import named
 from operations.maintenance.out_and_back import Maintenance, Stalled
 from operations.operation_lease import LEASES, CloudOperation, current, held
-from proof.control_plane import control_plane
-from proof.termination import terminate_pods
 from tests.operations.living.living_cloud import living
 from tests.operations.maintenance.small_cloud import PLAN
-from tests.proof.test_leaving_node import node_object, until
+from tests.proof.simulated_nodes import node_object, plane_without_kubelets, until
 
 OUT, OTHER = "messaging1", "messaging2"
 LABELS = {NAME: "guarded"}
@@ -43,11 +40,7 @@ class Interrupted(BaseException):
 @pytest.fixture
 def api(binaries: Path) -> Generator[Api]:
     """The API server of two nodes, each with a replica behind a budget that admits one eviction."""
-    with (
-        control_plane(binaries) as found,
-        object_cache(found.api, found.check) as cache,
-        terminate_pods(found.api, cache),
-    ):
+    with plane_without_kubelets(binaries) as found:
         found.api.ask("POST", "/api/v1/namespaces", {"metadata": {"name": "openstack"}})
         for node in (OUT, OTHER):
             found.api.ask("POST", "/api/v1/nodes", node_object(node))
@@ -90,7 +83,8 @@ def node(api: Api, called: str) -> Object:
 
 
 def test_a_machine_goes_out_and_comes_back(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(out_and_back, "PAUSE", 0.2)
+    for module in (out_and_back, wholeness_wait):
+        monkeypatch.setattr(module, "PAUSE", 0.2)
     domain = named(PLAN, OUT)
     assert domain
     said: list[str] = []

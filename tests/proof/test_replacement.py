@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from cluster.api import Api, ApiError
-from cluster.cache import object_cache
 from cluster.objects import Object, listed, text
 from contract import HOSTNAME, NAME
 from operations.live_cluster import LiveCluster
@@ -21,11 +20,9 @@ from operations.operation_lease import REPLACEMENT, CloudOperation, current, hel
 from operations.replacement import in_pods
 from operations.replacement.dead_machine import NodeVolume, find
 from operations.replacement.removal import OutsideCluster, Replacement
-from proof.control_plane import control_plane
-from proof.termination import terminate_pods
 from tests.operations.living.living_cloud import living
 from tests.operations.maintenance.small_cloud import PLAN
-from tests.proof.test_leaving_node import node_object, until
+from tests.proof.simulated_nodes import node_object, plane_without_kubelets, until
 
 NODES = ("messaging1", "messaging2", "messaging3")
 NEW = "messaging4"
@@ -40,11 +37,7 @@ class Interrupted(BaseException):
 @pytest.fixture(scope="module")
 def api(binaries: Path) -> Generator[Api]:
     """The API server of three nodes, each with a member of RabbitMQ on its local volume."""
-    with (
-        control_plane(binaries) as found,
-        object_cache(found.api, found.check) as cache,
-        terminate_pods(found.api, cache),
-    ):
+    with plane_without_kubelets(binaries) as found:
         found.api.ask("POST", "/api/v1/namespaces", {"metadata": {"name": "openstack"}})
         waits = {"provisioner": "kubernetes.io/no-provisioner", "volumeBindingMode": "WaitForFirstConsumer"}
         storage = {"metadata": {"name": CLASS}, "reclaimPolicy": "Retain", **waits}

@@ -23,7 +23,7 @@ from cluster.kubeconfig import Access
 from cluster.pod_exec import CommandOutput, PodContainer
 from commands.live import maintenance_command
 from openstack.scripts.compute_services import MARK
-from operations import cloud_pods, operation_lease
+from operations import cloud_pods, operation_lease, wholeness_wait
 from operations.live_cluster import LiveCluster
 from operations.living.ceph import Pool, Storage
 from operations.living.cloud import LivingCloud
@@ -291,7 +291,8 @@ def use(monkeypatch: pytest.MonkeyPatch, cloud: SmallCloud) -> None:
     monkeypatch.setattr(cloud_pods, "run_in_pod", cloud.run_in_pod)
     for module, values in (
         (operation_lease, {"RENEWED": 0.02, "STALE": 10, "POLL": 0.01}),
-        (out_and_back, {"PAUSE": 0.01, "DRAIN": 0.1, "RETURN": 0.1}),
+        (out_and_back, {"PAUSE": 0.01, "DRAIN": 0.1}),
+        (wholeness_wait, {"PAUSE": 0.01, "RETURN": 0.1}),
         (instance_moves, {"PAUSE": 0.01}),
         (maintenance_command, {"SETTLE": 0.1}),
     ):

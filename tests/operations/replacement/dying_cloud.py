@@ -26,12 +26,12 @@ from cluster.pod_exec import CommandOutput, PodContainer
 from commands import deployment, replacement, stack
 from commands.live import connection
 from commands.stack import ValidStack
-from operations import cloud_pods, operation_lease
+from operations import cloud_pods, operation_lease, wholeness_wait
 from operations.live_cluster import LiveCluster
 from operations.living.agents import LivingAgent, LivingAgents
 from operations.living.ceph import Pool, Storage
 from operations.living.cloud import LivingCloud
-from operations.replacement import etcd_member, removal, signs_of_life
+from operations.replacement import etcd_member, signs_of_life
 from tests.operations.living.living_cloud import living, ready_node
 from tests.operations.maintenance.small_cloud import SmallCloud
 from tests.stacks import ROOT
@@ -301,7 +301,7 @@ def use(monkeypatch: pytest.MonkeyPatch, cloud: DyingCloud) -> None:
     monkeypatch.setattr(signs_of_life, "_answer", cloud.answer)
     for module, values in (
         (operation_lease, {"RENEWED": 0.02, "STALE": 10, "POLL": 0.01}),
-        (removal, {"PAUSE": 0.01, "RETURN": 0.1}),
+        (wholeness_wait, {"PAUSE": 0.01, "RETURN": 0.1}),
     ):
         for name, value in values.items():
             monkeypatch.setattr(module, name, value)

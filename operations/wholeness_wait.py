@@ -1,0 +1,36 @@
+"""Waits, with the Lease of an operation, until nothing is missing any more."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from console.errors import UserError
+from console.progress import duration
+from operations.operation_lease import HeldLease
+
+RETURN = 900.0
+"""Seconds until everything must be whole again. Project figure: members that start again take minutes each."""
+PAUSE = 5.0
+"""Seconds between two looks."""
+
+
+def await_whole(missing: Callable[[], list[str]], lease: HeldLease, say: Callable[[str], None], failure: str) -> None:
+    """Waits until `missing` returns nothing, and says what it returns when that changes.
+
+    `failure`: such as `virt2 is not whole`, how the message begins. Raises UserError after a while.
+    """
+    began = time.monotonic()
+    said = ""
+    while found := missing():
+        lease.require()
+        if time.monotonic() - began > RETURN:
+            lines = "".join(f"\n  - {each}" for each in found)
+            raise UserError(
+                f"{failure} after {duration(RETURN)}:{lines}\n"
+                "Repair what is named (docs/on-call.md), and run --end again: it goes on waiting."
+            )
+        if (waits := "; ".join(found)) != said:
+            said = waits
+            say(f"  waits: {said}")
+        time.sleep(PAUSE)
