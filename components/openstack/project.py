@@ -10,6 +10,7 @@ import pulumi
 
 import contract
 from blueprint.openstack.projects.process_definition import ProcessDefinition
+from blueprint.openstack.projects.records import after_needs
 from blueprint.plan.layout import ServicePlan
 from blueprint.plan.plan import Plan
 from components.component import Component, Facts, plain
@@ -99,18 +100,10 @@ class Project(Component[ProjectArgs]):
 
 def in_order(placements: Sequence[Placed]) -> list[Placed]:
     """Returns the processes so that each comes after the one that must be ready before it."""
-    found: list[Placed] = []
-
-    def take(placed: Placed) -> None:
-        for other in placements:
-            if other[0].name == placed[0].after and other not in found:
-                take(other)
-        found.append(placed)
-
-    for placed in placements:
-        if placed not in found:
-            take(placed)
-    return found
+    places = {process.name: place for place, (process, _) in reversed(list(enumerate(placements)))}
+    needs = {process.name: places.keys() & {process.after} for process, _ in placements}
+    names = after_needs(needs, places)
+    return sorted(placements, key=lambda placed: names.index(placed[0].name))
 
 
 def _suffix(job: str, project: str) -> str:

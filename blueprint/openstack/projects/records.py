@@ -8,7 +8,7 @@ cannot be data (jobs, and the content of configuration files) is in Python files
 from __future__ import annotations
 
 import heapq
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from graphlib import TopologicalSorter
@@ -96,14 +96,20 @@ def _with_folder(folder: Path, project: Path) -> tuple[Records, Sequence[Problem
 
 def by_needs(found: Mapping[str, ProjectRecord]) -> Mapping[str, ProjectRecord]:
     """Returns records so that each comes after those that it needs, otherwise in their order. No circle may exist."""
-    sorter = TopologicalSorter({name: record.needs for name, record in found.items()})
+    needs = {name: record.needs for name, record in found.items()}
+    return {name: found[name] for name in after_needs(needs, {name: record.order for name, record in found.items()})}
+
+
+def after_needs(needs: Mapping[str, Iterable[str]], places: Mapping[str, int]) -> list[str]:
+    """Returns names so that each comes after those that it needs, otherwise by its place. No circle may exist."""
+    sorter = TopologicalSorter(needs)
     sorter.prepare()
     free: list[tuple[int, str]] = []
-    result: dict[str, ProjectRecord] = {}
+    result: list[str] = []
     while sorter.is_active():
         for name in sorter.get_ready():
-            heapq.heappush(free, (found[name].order, name))
+            heapq.heappush(free, (places[name], name))
         _, name = heapq.heappop(free)
-        result[name] = found[name]
+        result.append(name)
         sorter.done(name)
     return result
