@@ -84,21 +84,26 @@ def read(machine: Machine, ssh: Ssh, known_hosts: Path) -> Reading:
         raise LoginError("the stack file has no hostKey of it", "write the line of /etc/ssh/ssh_host_ed25519_key.pub")
     earliest = time.time()
     try:
-        done = subprocess.run(
-            command(machine, ssh, known_hosts),
-            input=PROBE.read_text(encoding="utf-8"),
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=LIMIT,
-            check=False,
-        )
+        done = run(machine, ssh, known_hosts, PROBE.read_text(encoding="utf-8"), LIMIT)
     except subprocess.TimeoutExpired:
         raise LoginError(f"the checks there did not end within {LIMIT} s", "look at its load and its disks") from None
     try:
         return Reading(parse(done.stdout), earliest, time.time())
     except IncompleteError:
         raise login_error(done.stderr, machine, ssh) from None
+
+
+def run(machine: Machine, ssh: Ssh, known_hosts: Path, script: str, seconds: float) -> subprocess.CompletedProcess[str]:
+    """Runs a script on a machine. Raises TimeoutExpired, and FileNotFoundError if the host has no `ssh`."""
+    return subprocess.run(
+        command(machine, ssh, known_hosts),
+        input=script,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=seconds,
+        check=False,
+    )
 
 
 def command(machine: Machine, ssh: Ssh, known_hosts: Path) -> list[str]:

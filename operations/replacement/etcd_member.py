@@ -55,15 +55,7 @@ def _on_machine(plan: Plan, node: Node, dead: str, known_hosts: Path) -> str:
     as_root = command.removeprefix("sudo -n ")
     line = f'if [ "$(id -u)" -eq 0 ]; then exec {as_root}; else exec {command}; fi\n'
     try:
-        done = subprocess.run(
-            login.command(node.machine, ssh, known_hosts),
-            input=line,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=LIMIT,
-            check=False,
-        )
+        done = login.run(node.machine, ssh, known_hosts, line, LIMIT)
     except subprocess.TimeoutExpired:
         raise login.LoginError(f"it did not end within {LIMIT} s", "look at etcd there") from None
     except FileNotFoundError:

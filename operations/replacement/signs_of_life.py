@@ -66,11 +66,8 @@ def _by_jump_host(node: Node, ssh: Ssh) -> str:
     with TemporaryDirectory(prefix="quorate-replace-") as directory:
         known_hosts = Path(directory) / "known_hosts"
         login.write_known_hosts(known_hosts, (node.machine,), ssh)
-        command = login.command(node.machine, ssh, known_hosts)
         try:
-            done = subprocess.run(
-                command, input="exit 0", capture_output=True, text=True, errors="replace", timeout=LIMIT, check=False
-            )
+            done = login.run(node.machine, ssh, known_hosts, "exit 0", LIMIT)
         except subprocess.TimeoutExpired:
             return ""
         except FileNotFoundError:
