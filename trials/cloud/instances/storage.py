@@ -6,11 +6,11 @@ from typing import Any
 
 from trials.cloud.instances import moves
 from trials.cloud.instances.steps import step
-from trials.cloud.instances.tenant import LIMIT, TRIAL, Home, Tenant
+from trials.cloud.instances.tenant import AWAIT_VOLUME, LIMIT, TRIAL, Home, Tenant
 
 WRITTEN = "written with fsync"
 ROOT = "on the root disk"
-_READ = "until [ -b /dev/vdb ]; do sleep 1; done; head -c {} /dev/vdb"
+_READ = f"{AWAIT_VOLUME}; head -c {{}} /dev/vdb"
 
 
 def volume(tenant: Tenant, servers: tuple[Any, Any], addresses: tuple[str, str], host: str) -> None:
@@ -19,7 +19,7 @@ def volume(tenant: Tenant, servers: tuple[Any, Any], addresses: tuple[str, str],
     first, second = servers
     made = step("volume", tenant.volume, TRIAL)
     step("volume is attached", tenant.attach, first, made)
-    write = f"until [ -b /dev/vdb ]; do sleep 1; done; echo {WRITTEN} | dd of=/dev/vdb conv=fsync"
+    write = f"{AWAIT_VOLUME}; echo {WRITTEN} | dd of=/dev/vdb conv=fsync"
     step("volume is written, with fsync", tenant.answers, addresses[0], write)
     step("volume is detached", tenant.detach, first, made)
     step("volume is attached to the other instance", tenant.attach, second, made)

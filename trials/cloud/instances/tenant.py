@@ -22,6 +22,8 @@ EXTERNAL = "203.0.113.0/24"
 POOL = {"start": "203.0.113.100", "end": "203.0.113.199"}
 PRIVATE, PRIVATE_6 = "192.0.2.0/24", "2001:db8::/64"
 USER_DATA = f"#!/bin/sh\nuntil ping -q -c 1 -W 2 {OUTSIDE}; do sleep 1; done >/dev/null\necho {OUTSIDE} answers\n"
+AWAIT_VOLUME = "until [ -b /dev/vdb ]; do sleep 1; done"
+"""Command of a guest that ends when it sees the volume that is attached to it."""
 INTERFACES = ("network:ha_router_replicated_interface", "network:router_interface")
 """Owners of the ports by which a router is in the networks of a tenant."""
 LIMIT = 600

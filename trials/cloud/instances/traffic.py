@@ -31,7 +31,7 @@ import openstack
 sys.path.append(str(Path(__file__).parents[3]))
 
 from trials.cloud.instances.pings import Pinging
-from trials.cloud.instances.tenant import LIMIT, TRIAL, Tenant
+from trials.cloud.instances.tenant import AWAIT_VOLUME, LIMIT, TRIAL, Tenant
 
 SILENCE = 3.0
 """Seconds after which a line of a guest counts as missing."""
@@ -39,13 +39,13 @@ BLOCK, BLOCKS = 512, 65536
 """Bytes of each write, and how many of them a volume is searched for."""
 SKIPPED = 16
 """Numbers that a writer leaves out when it starts again: those that it may have written without an acknowledgement."""
-_DISK = "until [ -b /dev/vdb ]; do sleep 1; done"
 _PING = "while :; do ping -c 1 -W 1 -q {peer} >/dev/null 2>&1 && echo ok || echo no; sleep 0.2; done"
 _WRITE = (
-    f"{_DISK}; n={{first}}; while :; do printf '%08d\\n' $n | dd of=/dev/vdb bs={BLOCK} seek=$n conv=fsync,notrunc"
+    f"{AWAIT_VOLUME}; n={{first}}; while :; do printf '%08d\\n' $n | "
+    f"dd of=/dev/vdb bs={BLOCK} seek=$n conv=fsync,notrunc"
     " 2>/dev/null && echo $n; n=$((n + 1)); sleep 0.2; done"
 )
-_READ = f"{_DISK}; dd if=/dev/vdb bs={BLOCK} count={BLOCKS} 2>/dev/null | tr -d '\\000'"
+_READ = f"{AWAIT_VOLUME}; dd if=/dev/vdb bs={BLOCK} count={BLOCKS} 2>/dev/null | tr -d '\\000'"
 
 
 class WatchedGuest:
