@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import timedelta
 
 from blueprint.openstack.projects.process_definition import ConfigurationFile
 from blueprint.openstack.projects.records import own_records
@@ -25,6 +26,8 @@ _BACKUP_MODULES = scripts.modules("galera_backup")
 KEPT = 7
 """Number of complete database backups that are kept, one a day, so that an error noticed within a week can be undone.
 Project figure; mariadb-operator keeps 30 days."""
+PERIOD = timedelta(days=1)
+"""Time between the beginnings of two scheduled backups of a cluster."""
 
 
 def schedule(number: int) -> str:

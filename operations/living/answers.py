@@ -18,9 +18,9 @@ _NOT_FOUND = {"126", "127"}
 PATIENCE = 15
 """Seconds after which a member that has not answered a question counts as silent. Project figure: a member that works
 answers within 2 s on a busy machine; the programs' own limits are lower, so that they can say what is wrong."""
-DISK, CERTIFICATES = "disk", "certificates"
-"""Names of the questions for the file system of the member's data, and for certificates of its machine."""
-_ASIDE = frozenset({DISK, CERTIFICATES})
+DISK, CERTIFICATES, BACKUPS = "disk", "certificates", "backups"
+"""Names of the questions for the file system of the member's data, and for certificates and backups on its machine."""
+_ASIDE = frozenset({DISK, CERTIFICATES, BACKUPS})
 """Questions that the machine answers, also if the member does not run."""
 FULL = 85
 """Percentage of a disk's use from which it is named. Project figure."""

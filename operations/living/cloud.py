@@ -15,10 +15,11 @@ from cluster.objects import Object, holds, name, text, texts
 from doctor.login import write_known_hosts
 from openstack.config.wiring import ENVIRONMENT, wiring
 from operations.live_cluster import LiveCluster
-from operations.living import agents, asking, ceph, certificates, etcd
+from operations.living import agents, asking, backups, ceph, certificates, etcd
 from operations.living.agents import LivingAgents
 from operations.living.answers import Answer
 from operations.living.asking import Ask
+from operations.living.backups import LivingBackups
 from operations.living.certificates import Certificate
 from operations.living.quorum import LivingQuorum
 from operations.living.readers import READERS
@@ -49,6 +50,7 @@ class LivingCloud:
     agents: LivingAgents = field(default_factory=LivingAgents)
     certificates: tuple[Certificate, ...] = ()
     """Those of machines with a member of etcd that are asked over SSH."""
+    backups: LivingBackups = field(default_factory=LivingBackups)
 
 
 def quorums_of(plan: Plan) -> tuple[ServicePlan, ...]:
@@ -91,6 +93,7 @@ def read_cloud(plan: Plan, cluster: LiveCluster | None, problem: str = "") -> Li
                 )
         answers = asking.ask_all(asks)
     quorums = _read(plan, answers)
+    of_etcd = {member: each for (quorum, member), each in answers.items() if quorum == ETCD}
     return LivingCloud(
         plan,
         quorums=quorums,
@@ -100,9 +103,20 @@ def read_cloud(plan: Plan, cluster: LiveCluster | None, problem: str = "") -> Li
         pods=pods,
         budgets=budgets,
         problems=(problem,) if problem else (),
-        certificates=certificates.read({member: each for (quorum, member), each in answers.items() if quorum == ETCD}),
+        certificates=certificates.read(of_etcd),
+        backups=_backups(cluster, plan, of_etcd),
         agents=_agents(cluster, quorums, by_name) if cluster else LivingAgents(),
     )
+
+
+def _backups(cluster: LiveCluster | None, plan: Plan, of_etcd: Mapping[str, Answer]) -> LivingBackups:
+    copies = backups.of_etcd(of_etcd)
+    databases = (
+        backups.of_galera(cluster.api, wiring(plan, ENVIRONMENT))
+        if cluster
+        else LivingBackups(unasked=("the backups of Galera were not read: no API server answers",))
+    )
+    return LivingBackups((*databases.found, *copies.found), (*databases.unasked, *copies.unasked))
 
 
 def read_quorum(cluster: LiveCluster, name_: str, pods: Sequence[Object]) -> LivingQuorum:

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from cluster.objects import listed, number, text
-from operations.living import certificates
-from operations.living.answers import CERTIFICATES, DISK, Answer, disk_use, first
+from operations.living import backups, certificates
+from operations.living.answers import BACKUPS, CERTIFICATES, DISK, Answer, disk_use, first
 from operations.living.etcd_status import STATUS, EtcdStatus, status_of
 from operations.living.quorum import LivingMember, LivingQuorum, heard
 
@@ -34,7 +34,8 @@ def questions(url: str, options: str = "") -> dict[str, str]:
 def questions_as_root(address: str) -> dict[str, str]:
     """Returns the questions on a machine that Quorate set up, to its own member, for a user who may become root."""
     options = f"--cacert={PKI}/ca.crt --cert={PKI}/server.crt --key={PKI}/server.key"
-    asked = questions(f"https://{address}:2379", options) | {CERTIFICATES: certificates.QUESTION}
+    aside = {CERTIFICATES: certificates.QUESTION, BACKUPS: backups.QUESTION}
+    asked = questions(f"https://{address}:2379", options) | aside
     sudo = '[ "$(id -u)" -eq 0 ] && as_root= || as_root="sudo -n"; $as_root '
     return {name: sudo + command for name, command in asked.items()}
 

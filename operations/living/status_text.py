@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from console.progress import duration
 from operations.living import certificates
+from operations.living.backups import LivingBackup
 from operations.living.cloud import LivingCloud, is_ready, workload_of
 from operations.living.leaving import Leave, in_order
 from operations.living.quorum import LivingMember, LivingQuorum, Standing, different_versions
@@ -38,6 +39,7 @@ def shown(cloud: LivingCloud, found: Sequence[Leave], operation: UnderWay = NO_O
         *_replicas(cloud),
         *_agents(cloud),
         *_certificates(cloud),
+        *_backups(cloud),
         "",
         *_servers(found),
     ]
@@ -103,6 +105,35 @@ def _certificates(cloud: LivingCloud) -> Iterator[str]:
         yield f"          - {each.path} of {each.machine} {when} ({each.ends:%Y-%m-%d %H:%M} UTC)"
 
 
+def _backups(cloud: LivingCloud) -> Iterator[str]:
+    """Yields the age of the newest backup of each database, and those that are older than their schedule allows."""
+    now = datetime.now(UTC)
+    newest: dict[str, datetime] = {}
+    for each in cloud.backups.found:
+        if each.newest:
+            newest[each.of] = max(each.newest, newest.get(each.of, each.newest))
+    if newest:
+        yield f"Newest backups: {', '.join(f'{of} {_age(now - made)} ago' for of, made in newest.items())}."
+    for each in cloud.backups.found:
+        if each.is_late(now):
+            yield f"          - {each.of}, {each.maker}: {_lateness(each, now)}"
+    yield from (f"          - {each}" for each in cloud.backups.unasked)
+
+
+def _lateness(backup: LivingBackup, now: datetime) -> str:
+    made = f"the newest backup is {_age(now - backup.newest)} old" if backup.newest else "there is no backup"
+    return f"{made}; {backup.stopped or f'its schedule allows {_age(backup.limit)}'}"
+
+
+def _age(time: timedelta) -> str:
+    """Returns a time in its two largest units, such as `2 d 7 h`."""
+    minutes = max(0, int(time.total_seconds() // 60))
+    days, hours = divmod(minutes // 60, 24)
+    if days:
+        return f"{days} d {hours} h"
+    return f"{hours} h {minutes % 60:02d} min" if hours else f"{minutes} min"
+
+
 def replicas(cloud: LivingCloud) -> Iterator[tuple[str, int, int]]:
     """Yields the services whose replicas do not vote: name, replicas that are ready, and replicas in the plan."""
     ready = Counter(workload_of(pod) for pod in cloud.pods if is_ready(pod))
@@ -151,10 +182,21 @@ def document(cloud: LivingCloud, found: Sequence[Leave], operation: UnderWay = N
         "services": [{"name": name, "ready": ready, "replicas": wanted} for name, ready, wanted in replicas(cloud)],
         "agents": [{**asdict(each), "silent": each.is_silent} for each in cloud.agents.agents],
         "instances": cloud.agents.instances,
-        "unasked": [*cloud.agents.unasked, *([operation.problem] if operation.problem else [])],
+        "unasked": [
+            *cloud.agents.unasked,
+            *cloud.backups.unasked,
+            *([operation.problem] if operation.problem else []),
+        ],
         "certificates": [{**asdict(each), "ends": each.ends.isoformat()} for each in cloud.certificates],
+        "backups": [_backup(each) for each in cloud.backups.found],
         "servers": [
             {**asdict(each), "members": [list(pair) for pair in each.members], "may_go": each.may_go} for each in found
         ],
         "order": [each.server for each in in_order(found)],
     }
+
+
+def _backup(found: LivingBackup) -> dict[str, Any]:
+    newest = found.newest.isoformat() if found.newest else None
+    late = found.is_late(datetime.now(UTC))
+    return {"of": found.of, "maker": found.maker, "newest": newest, "limit": found.limit.total_seconds(), "late": late}

@@ -189,6 +189,18 @@ def test_agents_are_not_asked_without_a_member() -> None:
 
 
 @pytest.mark.usefixtures("answering")
+def test_backups_are_asked_with_the_quorums() -> None:
+    found = read(*MEMBERS).backups
+    assert [(each.of, each.stopped) for each in found.found] == [("mysqld", "the cluster does not have it")]
+    assert found.unasked == (
+        "the copies of etcd's data on master1, master2, master3 were not read: they are asked over SSH",
+    )
+    without = read_cloud(PLAN, None, "the API server does not answer").backups
+    assert without.found == ()
+    assert [line.split()[1] for line in without.unasked] == ["backups", "copies"]
+
+
+@pytest.mark.usefixtures("answering")
 def test_one_quorum_is_read_in_its_pods() -> None:
     cluster = LiveCluster(cast("Api", Cluster()), PLAN, "admin", ())
     found = read_quorum(cluster, "mysqld", MEMBERS[:2])

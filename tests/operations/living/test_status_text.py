@@ -11,6 +11,7 @@ import pytest
 from blueprint.plan.planner import plan
 from operations.living import status_text
 from operations.living.agents import LivingAgent, LivingAgents
+from operations.living.backups import LivingBackup, LivingBackups
 from operations.living.certificates import Certificate
 from operations.living.cloud import LivingCloud
 from operations.living.leaving import leaves
@@ -98,6 +99,29 @@ def test_certificates_that_expire_soon() -> None:
     assert "/etc/etcd/pki/soon.crt of master1 expires in 3 days" in text
     assert "late.crt" not in text
     assert len(status_text.document(living(PLAN, certificates=made), ())["certificates"]) == 3
+
+
+def test_backups_that_are_late_are_named_and_the_newest_of_each_kind() -> None:
+    now, limit = datetime.now(UTC), timedelta(hours=30)
+    made = (
+        LivingBackup("mysqld", "CronJob mysqld-backup", now - timedelta(days=3, hours=7), limit),
+        LivingBackup("neutron-mysqld", "CronJob neutron-mysqld-backup", None, limit, stopped="it is suspended"),
+        LivingBackup("etcd", "timer on master1", now - timedelta(hours=5, minutes=2), timedelta(hours=2)),
+        LivingBackup("etcd", "timer on master2", now - timedelta(minutes=41), timedelta(hours=2)),
+    )
+    cloud = living(PLAN, backups=LivingBackups(made, ("the copies of etcd's data on master3 were not read: x",)))
+    text = shown(cloud)
+    assert "Newest backups: mysqld 3 d 7 h ago, etcd 41 min ago.\n" in text
+    assert "mysqld, CronJob mysqld-backup: the newest backup is 3 d 7 h old; its schedule allows 1 d 6 h\n" in text
+    assert "neutron-mysqld, CronJob neutron-mysqld-backup: there is no backup; it is suspended\n" in text
+    assert "etcd, timer on master1: the newest backup is 5 h 02 min old; its schedule allows 2 h 00 min\n" in text
+    assert "timer on master2" not in text
+    assert "the copies of etcd's data on master3 were not read: x" in text
+    assert status_text.exit_code(cloud) == 0
+    document = status_text.document(cloud, ())
+    assert [each["late"] for each in document["backups"]] == [True, True, True, False]
+    assert document["unasked"] == ["the copies of etcd's data on master3 were not read: x"]
+    json.dumps(document)
 
 
 def test_versions_that_differ() -> None:

@@ -1,0 +1,140 @@
+"""Backups as CronJobs and Jobs of the cluster, and the files on machines of etcd, tell of them."""
+
+from __future__ import annotations
+
+import subprocess
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+import contract
+from blueprint.plan.planner import plan
+from cluster.api import Api, ApiError
+from cluster.objects import Object
+from components.k8s_master import etcd
+from openstack.config.wiring import ENVIRONMENT, wiring
+from openstack.projects import mariadb
+from operations.living import backups
+from operations.living.answers import Answer
+from operations.living.backups import LivingBackup, LivingBackups
+from tests.stacks import full_size, parsed
+
+AROUND = wiring(plan(parsed(full_size("100"))), ENVIRONMENT)
+NOW = datetime(2026, 11, 28, 12, tzinfo=UTC)
+LIMIT = timedelta(hours=30)
+
+
+def schedule(success: str = "", **spec: Any) -> Object:
+    metadata = {"name": "mysqld-backup", "creationTimestamp": "2026-11-01T10:00:00Z"}
+    status = {"lastScheduleTime": "2026-11-28T02:17:00Z"} | ({"lastSuccessfulTime": success} if success else {})
+    return {"metadata": metadata, "spec": {"suspend": False} | spec, "status": status}
+
+
+def job(end: str, action: str = "mysqld-backup", condition: str = "Complete") -> Object:
+    metadata = {"name": "mysqld-backup-by-hand-x7k2p", "annotations": {contract.ACTION: action}}
+    status = {"completionTime": end, "conditions": [{"type": condition, "status": "True"}]}
+    return {"metadata": metadata, "status": status}
+
+
+class Batch:
+    """An API server that lists CronJobs and Jobs."""
+
+    def __init__(self, *jobs: Object, schedules: tuple[Object, ...] = (), refusal: ApiError | None = None) -> None:
+        self.schedules, self.jobs, self.refusal = list(schedules), list(jobs), refusal
+
+    def items(self, path: str) -> tuple[list[Object], str]:
+        if self.refusal:
+            raise self.refusal
+        return (self.schedules if "/cronjobs" in path else self.jobs), "1"
+
+
+def of_galera(*jobs: Object, schedules: tuple[Object, ...] = (), refusal: ApiError | None = None) -> LivingBackups:
+    return backups.of_galera(cast("Api", Batch(*jobs, schedules=schedules, refusal=refusal)), AROUND)
+
+
+def test_the_newest_backup_is_that_of_the_schedule_or_one_by_hand() -> None:
+    last = schedule("2026-11-27T02:31:10Z")
+    (found,) = of_galera(schedules=(last,)).found
+    assert (found.of, found.maker, found.limit) == ("mysqld", "CronJob mysqld-backup", LIMIT)
+    assert found.newest == datetime(2026, 11, 27, 2, 31, 10, tzinfo=UTC)
+    assert found.is_late(NOW)
+    assert not found.is_late(NOW - timedelta(hours=4))
+
+    later = job("2026-11-28T09:00:00Z")
+    (found,) = of_galera(later, schedules=(last,)).found
+    assert found.newest == datetime(2026, 11, 28, 9, tzinfo=UTC)
+    assert not found.is_late(NOW)
+
+
+@pytest.mark.parametrize(
+    "other", [job("2026-11-28T09:00:00Z", action="mysqld-restore"), job("2026-11-28T09:00:00Z", condition="Failed")]
+)
+def test_a_restoration_and_a_backup_that_failed_are_no_backups(other: Object) -> None:
+    (found,) = of_galera(other, schedules=(schedule("2026-11-27T02:31:10Z"),)).found
+    assert found.newest == datetime(2026, 11, 27, 2, 31, 10, tzinfo=UTC)
+
+
+def test_what_never_made_a_backup_is_late_when_one_was_due() -> None:
+    (found,) = of_galera(schedules=(schedule(),)).found
+    assert found.newest is None
+    assert found.is_late(NOW)
+    assert not found.is_late(datetime(2026, 11, 2, 10, tzinfo=UTC))
+
+
+def test_a_schedule_that_is_gone_or_suspended_is_late_also_after_a_backup_by_hand() -> None:
+    (gone,) = of_galera(job("2026-11-28T09:00:00Z")).found
+    assert (gone.is_late(NOW), gone.stopped) == (True, "the cluster does not have it")
+    (suspended,) = of_galera(schedules=(schedule("2026-11-28T02:31:10Z", suspend=True),)).found
+    assert (suspended.is_late(NOW), suspended.stopped) == (True, "it is suspended")
+
+
+def test_a_cluster_that_refuses_to_list_them_is_no_proof() -> None:
+    found = of_galera(refusal=ApiError(403, "Forbidden", "cannot list cronjobs"))
+    assert found == LivingBackups(unasked=("the backups of Galera were not read: 403 Forbidden: cannot list cronjobs",))
+
+
+def test_a_backup_is_made_each_period() -> None:
+    minute, hour, *rest = mariadb.schedule(0).split()
+    assert (minute.isdecimal(), hour.isdecimal(), rest, mariadb.PERIOD) == (True, True, ["*"] * 3, timedelta(days=1))
+
+
+def test_copies_of_etcd_by_machine() -> None:
+    said = {
+        "master1": Answer({"backups": "20261128T091502Z.db\n20261128T110203Z.db\nnew\nend\n"}),
+        "master2": Answer({"backups": "20261128T091502Z.db\nlost.db\nend\n"}),
+        "master3": Answer({"backups": "end\n"}),
+        "master4": Answer(problem="its machine was not asked: timed out"),
+        "master5": Answer({"metrics": "etcd_server_has_leader 1"}),
+        "master6": Answer({"backups": "20261128T091502Z.db\n"}),
+    }
+    found = backups.of_etcd(said)
+    assert [(each.maker, each.newest, each.is_late(NOW)) for each in found.found] == [
+        ("timer on master1", datetime(2026, 11, 28, 11, 2, 3, tzinfo=UTC), False),
+        ("timer on master2", datetime(2026, 11, 28, 9, 15, 2, tzinfo=UTC), True),
+        ("timer on master3", None, True),
+    ]
+    names = "master4, master5, master6"
+    assert found.unasked == (f"the copies of etcd's data on {names} were not read: they are asked over SSH",)
+
+
+def test_the_question_names_the_copies_that_the_unit_makes(tmp_path: Path) -> None:
+    """The file's name is made by the unit's own command, and read by the question's, both run here."""
+    assert backups.DIRECTORY == etcd.BACKUP
+    assert "OnCalendar=hourly\nRandomizedDelaySec=10m" in etcd.BACKUP_TIMER
+    question = backups.QUESTION.replace(etcd.BACKUP, str(tmp_path / "copies"))
+
+    def asked() -> LivingBackup:
+        done = subprocess.run(["sh", "-c", question], capture_output=True, text=True, check=True)
+        return backups.of_etcd({"here": Answer({"backups": done.stdout})}).found[0]
+
+    assert asked().newest is None
+    (tmp_path / "copies").mkdir()
+    (tmp_path / "copies" / "new").touch()
+    command = next(line for line in etcd.BACKUP_UNIT.splitlines() if "exec mv" in line)
+    command = command.removeprefix("ExecStart=").replace("%%", "%").replace(etcd.BACKUP, str(tmp_path / "copies"))
+    subprocess.run(["sh", "-c", command], check=True)
+    newest = asked().newest
+    assert newest
+    assert abs(datetime.now(UTC) - newest) < timedelta(minutes=5)
