@@ -53,6 +53,8 @@ class Reply:
     retry_after: str | None = None
     text: str = ""
     """The body as text, for responses that are not JSON, such as a pod's log."""
+    date: str | None = None
+    """The header Date: the time of who made the response, a node's if its kubelet did."""
 
 
 class Watch:
@@ -194,7 +196,8 @@ def _reply(response: http.client.HTTPResponse) -> Reply:
     raised = response.headers.get_all("Warning") or []
     warnings = tuple(_unquoted(each) for each in raised)
     retry = response.headers.get("Retry-After")
-    return Reply(response.status, cast("Object", body) if isinstance(body, dict) else {}, warnings, retry, text)
+    found = cast("Object", body) if isinstance(body, dict) else {}
+    return Reply(response.status, found, warnings, retry, text, response.headers.get("Date"))
 
 
 def _unquoted(warning: str) -> str:

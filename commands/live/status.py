@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,7 +16,7 @@ from commands.live import connection
 from commands.stack import ValidStack
 from console.errors import UserError
 from operations import under_way
-from operations.living import status_text
+from operations.living import node_stats, status_text
 from operations.living.cloud import LivingCloud, read_cloud
 from operations.living.leaving import leaves, servers_of
 from operations.under_way import NO_OPERATION, UnderWay
@@ -38,7 +40,7 @@ def show(root: Path, name: str, *, as_json: bool = False, watch: bool = False, a
     if ask:
         return _answer(root, found, ask, as_json=as_json)
     while True:
-        cloud, operation = _read(root, found)
+        cloud, operation = _read(root, found, with_stats=True)
         going = leaves(cloud)
         if as_json:
             print(json.dumps(status_text.document(cloud, going, operation), indent=2), flush=True)
@@ -57,7 +59,7 @@ def _answer(root: Path, found: ValidStack, ask: str, *, as_json: bool) -> int:
         if host := next((server for server, machines in servers.items() if ask in machines), ""):
             raise UserError(f"{ask} is a virtual machine of {host}: ask for the server, --ask {host}.")
         raise UserError(f"{found.name} has no server {ask}{did_you_mean(ask, sorted(servers))}.")
-    cloud, _ = _read(root, found)
+    cloud, _ = _read(root, found, with_stats=False)
     asked = next(each for each in leaves(cloud) if each.server == ask)
     if as_json:
         document = status_text.document(cloud, [asked])
@@ -71,8 +73,8 @@ def _answer(root: Path, found: ValidStack, ask: str, *, as_json: bool) -> int:
     return 0 if asked.may_go else 3
 
 
-def _read(root: Path, found: ValidStack) -> tuple[LivingCloud, UnderWay]:
-    """Reads the cloud, and the operation under way.
+def _read(root: Path, found: ValidStack, *, with_stats: bool) -> tuple[LivingCloud, UnderWay]:
+    """Reads the cloud, and the operation under way. `with_stats`: whether also the disks and clocks of all nodes.
 
     If no API server answers, only etcd is asked, which may be the reason.
     """
@@ -81,7 +83,10 @@ def _read(root: Path, found: ValidStack) -> tuple[LivingCloud, UnderWay]:
     except UserError as error:
         return read_cloud(found.plan, None, str(error)), NO_OPERATION
     try:
-        return read_cloud(found.plan, cluster), under_way.read(cluster.api, found.name)
+        with ThreadPoolExecutor(1) as beside:
+            stats = beside.submit(node_stats.read, cluster.api, cluster.nodes if with_stats else ())
+            cloud = read_cloud(found.plan, cluster)
+        return replace(cloud, stats=stats.result()), under_way.read(cluster.api, found.name)
     except (ApiError, Unreachable) as error:
         problem = f"The cluster of context {cluster.context} does not answer: {error}"
         return read_cloud(found.plan, None, problem), NO_OPERATION

@@ -21,6 +21,7 @@ from operations.living.answers import Answer
 from operations.living.asking import Ask
 from operations.living.backups import LivingBackups
 from operations.living.certificates import Certificate
+from operations.living.node_stats import LivingNodes
 from operations.living.quorum import LivingQuorum
 from operations.living.readers import READERS
 
@@ -51,6 +52,8 @@ class LivingCloud:
     certificates: tuple[Certificate, ...] = ()
     """Those of machines with a member of etcd that are asked over SSH."""
     backups: LivingBackups = field(default_factory=LivingBackups)
+    stats: LivingNodes = field(default_factory=LivingNodes)
+    """Disks and clocks of the nodes, which only `status` asks."""
 
 
 def quorums_of(plan: Plan) -> tuple[ServicePlan, ...]:

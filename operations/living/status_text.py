@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from console.progress import duration
+from doctor.checks import CLOCK
 from operations.living import certificates
 from operations.living.backups import LivingBackup
 from operations.living.cloud import LivingCloud, is_ready, workload_of
@@ -20,6 +21,8 @@ from text.quoting import first_of
 VERSION = 1
 NAMED = 12
 """Servers that a line names, and services that have a line each."""
+SHOWN = 40
+"""Lines about disks and clocks. Project figure."""
 _WORDS: dict[Standing, str] = {"whole": "whole", "reduced": "REDUCED", "lost": "LOST", "unknown": "NOT ASKED"}
 _CODES: dict[Standing, int] = {"whole": 0, "reduced": 3, "lost": 1, "unknown": 1}
 
@@ -40,6 +43,7 @@ def shown(cloud: LivingCloud, found: Sequence[Leave], operation: UnderWay = NO_O
         *_agents(cloud),
         *_certificates(cloud),
         *_backups(cloud),
+        *_nodes(cloud),
         "",
         *_servers(found),
     ]
@@ -120,6 +124,28 @@ def _backups(cloud: LivingCloud) -> Iterator[str]:
     yield from (f"          - {each}" for each in cloud.backups.unasked)
 
 
+def _nodes(cloud: LivingCloud) -> Iterator[str]:
+    """Yields the disks that fill and the clocks that differ, by the kubelets of the nodes."""
+    stats = cloud.stats
+    if stats.asked:
+        yield f"{stats.asked} nodes were asked for their disks and clocks."
+    lines = [f"{each.disk} on {each.node} is {each.used} % full" for each in stats.full]
+    lines += [f"{node} has too little space: its kubelet evicts pods" for node in stats.evicting]
+    lines += [f"the clock of {node} is {_apart(off)} those of most nodes" for node, off in stats.wrong().items()]
+    if abs(stats.common) > CLOCK + 1:  # a date of the nodes has no fractions of seconds
+        lines.append(f"the clock of this host is {_apart(-stats.common)} those of most nodes")
+    if silent := stats.unasked:
+        node = next(iter(silent))
+        lines.append(f"{len(silent)} nodes were not asked for disks and clocks, such as {node}: {silent[node]}")
+    yield from (f"          - {each}" for each in lines[:SHOWN])
+    if len(lines) > SHOWN:
+        yield f"          - and {len(lines) - SHOWN} more, which --json names"
+
+
+def _apart(seconds: float) -> str:
+    return f"{duration(abs(seconds))} {'ahead of' if seconds > 0 else 'behind'}"
+
+
 def _lateness(backup: LivingBackup, now: datetime) -> str:
     made = f"the newest backup is {_age(now - backup.newest)} old" if backup.newest else "there is no backup"
     return f"{made}; {backup.stopped or f'its schedule allows {_age(backup.limit)}'}"
@@ -188,6 +214,13 @@ def document(cloud: LivingCloud, found: Sequence[Leave], operation: UnderWay = N
             *([operation.problem] if operation.problem else []),
         ],
         "certificates": [{**asdict(each), "ends": each.ends.isoformat()} for each in cloud.certificates],
+        "nodes": {
+            "asked": cloud.stats.asked,
+            "full": [asdict(each) for each in cloud.stats.full],
+            "evicting": list(cloud.stats.evicting),
+            "clocks": cloud.stats.wrong(),
+            "unasked": dict(cloud.stats.unasked),
+        },
         "backups": [_backup(each) for each in cloud.backups.found],
         "servers": [
             {**asdict(each), "members": [list(pair) for pair in each.members], "may_go": each.may_go} for each in found
