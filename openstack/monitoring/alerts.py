@@ -17,6 +17,16 @@ MEMBER = "quorate:member:counts"
 MEMBERS = "quorate:quorum:members"
 """Metric for each quorum: the number of members that take part in the quorum now."""
 
+NEAR_QUOTA = 0.8
+"""Part of etcd's quota from which its database's size is an alert. Project figure."""
+BEHIND = 5000
+"""Entries with which etcd refuses writes (server/etcdserver/v3_server.go, maxGapBetweenApplyAndCommitIndex)."""
+SLOWED = 0.3
+"""Part of the time for which Galera's writers are paused, from which on it is an alert. Project figure."""
+CLOCK = 2
+"""Seconds by which a node's clock may differ from most. etcd warns from 1 s on, and a node that is busy takes up to a
+second to answer. Project figure."""
+
 Rule = Mapping[str, Any]
 
 
@@ -43,7 +53,8 @@ def document(wiring: Wiring) -> Mapping[str, Any]:
     groups = [
         {"name": quorum.name, "rules": [*_records(quorum), *_losses(quorum), *_own(quorum)]} for quorum in watched
     ]
-    groups.append({"name": "nodes", "rules": [_target_down(watched), _disk()]})
+    groups.append({"name": "nodes", "rules": [_target_down(watched), _disk(), _clock()]})
+    groups.append({"name": "agents", "rules": [_silent_agent()]})
     return {"groups": groups}
 
 
@@ -75,6 +86,8 @@ def _own(quorum: WatchedQuorum) -> Iterator[Rule]:
         yield from _galera(quorum)
     if quorum.kind == "rabbitmq":
         yield from _rabbitmq(quorum)
+    if quorum.kind == "etcd":
+        yield from _etcd(quorum)
 
 
 def _galera(quorum: WatchedQuorum) -> Iterator[Rule]:
@@ -100,6 +113,16 @@ def _galera(quorum: WatchedQuorum) -> Iterator[Rule]:
         _WARNING,
         quorum,
         f"{{{{ $labels.member }}}} sees a cluster of {{{{ $value }}}}, the stack declares {quorum.size}",
+    )
+
+    # The part of the time for which replication was paused, on every member: one that is slow pauses all writers.
+    paused = f'rate(mysql_global_status_wsrep_flow_control_paused_ns{{job="{quorum.name}"}}[2m]) / 1e9'
+    yield _alert(
+        "GaleraPausesWriters",
+        f"max({paused}) > {SLOWED}",
+        _WARNING,
+        quorum,
+        "writers were paused for {{ $value | humanizePercentage }} of the last 2 minutes: a member is slow",
     )
 
 
@@ -131,6 +154,34 @@ def _rabbitmq(quorum: WatchedQuorum) -> Iterator[Rule]:
     )
 
 
+def _etcd(quorum: WatchedQuorum) -> Iterator[Rule]:
+    job = f'job="{quorum.name}"'
+    # Every member reports the alarms of all. With one, etcd refuses writes (https://etcd.io/docs/v3.6/op-guide/maintenance/).
+    yield _alert(
+        "EtcdAlarm",
+        f"max by (alarm_type) (etcd_debugging_server_alarms{{{job}}}) > 0",
+        _STALLED,
+        quorum,
+        "alarm {{ $labels.alarm_type }}: etcd refuses writes",
+    )
+    size, quota = f"etcd_mvcc_db_total_size_in_bytes{{{job}}}", f"etcd_server_quota_backend_bytes{{{job}}}"
+    yield _alert(
+        "EtcdDatabaseNearQuota",
+        f"{size} / {quota} > {NEAR_QUOTA}",
+        _Urgency("10m", "warning"),
+        quorum,
+        "the database of {{ $labels.member }} has {{ $value | humanizePercentage }} of its quota, which stops writes",
+    )
+    committed, applied = (f"etcd_server_proposals_{state}_total{{{job}}}" for state in ("committed", "applied"))
+    yield _alert(
+        "EtcdMemberBehind",
+        f"{committed} - {applied} > {BEHIND}",
+        _Urgency("1m", "critical"),
+        quorum,
+        "{{ $labels.member }} has not applied {{ $value }} entries that are committed: it refuses writes",
+    )
+
+
 def _target_down(watched: tuple[WatchedQuorum, ...]) -> Rule:
     jobs = "|".join(quorum.name for quorum in watched)
     return {
@@ -152,6 +203,41 @@ def _disk() -> Rule:
         "annotations": {
             "summary": "{{ $labels.instance }}: {{ $value | humanizePercentage }} of the data's disk is left"
         },
+    }
+
+
+def _clock() -> Rule:
+    # The time of a node less that of the Prometheus which asks, whose own clock may be wrong: compared with most nodes.
+    apart = 'node_time_seconds{job="node"} - timestamp(node_time_seconds{job="node"})'
+    return {
+        "alert": "ClockDiffers",
+        "expr": f"abs(({apart}) - scalar(quantile(0.5, {apart}))) > {CLOCK}",
+        "for": "5m",
+        "labels": {"severity": "warning"},
+        "annotations": {
+            "summary": "{{ $labels.instance }}: its clock differs by {{ $value | humanizeDuration }} from most nodes'"
+        },
+    }
+
+
+def _silent_agent() -> Rule:
+    """Returns the alert for agents that their project calls down, as openstack-exporter asks it.
+
+    Only agents that are named after their node or storage: schedulers and conductors are named after their pods, and
+    leave a silent record with each. An agent that an operator has disabled is none.
+    """
+    own = {
+        "nova": 'service="nova-compute", adminState="enabled"',
+        "neutron": 'adminState="up"',
+        "cinder": 'service="cinder-volume", adminState="enabled"',
+    }
+    silent = (f'openstack_{project}_agent_state{{job="openstack", {each}}} == 0' for project, each in own.items())
+    return {
+        "alert": "AgentSilent",
+        "expr": " or ".join(silent),
+        "for": "5m",
+        "labels": {"severity": "warning"},
+        "annotations": {"summary": "{{ $labels.service }} on {{ $labels.hostname }} sends no heartbeat"},
     }
 
 

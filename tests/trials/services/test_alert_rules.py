@@ -66,18 +66,26 @@ class Metrics:
             line["values"] = "1x19 0x80" if line["series"].startswith("up{") else f"{answer}x19 stale"
         return self
 
+    def one(self, member: str, metric: str, values: str, **labels: str) -> Metrics:
+        """Adds a metric of one member."""
+        self.lines.append(self._line(metric, member, values, **labels))
+        return self
+
     def _line(self, metric: str, member: str, values: str, **labels: str) -> dict[str, str]:
         named = {"job": self.quorum, "instance": member, "member": member} | labels
         words = ", ".join(f'{name}="{value}"' for name, value in named.items())
         return {"series": f"{metric}{{{words}}}", "values": values}
 
 
-def raised(tool: ServiceMachine, text: str, metrics: Metrics, minutes: str) -> dict[str, tuple[str, str]]:
+def raised(
+    tool: ServiceMachine, text: str, metrics: Metrics, minutes: str, group_name: str = ""
+) -> dict[str, tuple[str, str]]:
     """The alerts of promtool after so many minutes: severity and summary by name.
 
-    Promtool reports only what differs from an expectation; none is expected here, so it reports all.
+    Promtool reports only what differs from an expectation; none is expected here, so it reports all. `group_name`: the
+    group of rules whose alerts are asked for; that of the metrics' quorum if it is not given.
     """
-    (group,) = [each for each in yaml.safe_load(text)["groups"] if each["name"] == metrics.quorum]
+    (group,) = [each for each in yaml.safe_load(text)["groups"] if each["name"] == (group_name or metrics.quorum)]
     names = sorted({each["alert"] for each in group["rules"] if "alert" in each})
     wanted: list[dict[str, Any]] = [{"eval_time": minutes, "alertname": name, "exp_alerts": []} for name in names]
     case = {"interval": "15s", "input_series": metrics.lines, "alert_rule_test": wanted}
@@ -224,3 +232,72 @@ def test_separate_clusters_are_noticed(tool: ServiceMachine) -> None:
     line = next(each for each in metrics.lines if each["series"].startswith("rabbitmq_identity_info"))
     line["series"] = line["series"].replace('permanent_id="a"', 'permanent_id="b"')
     assert set(raised(tool, rules(3), metrics, "5m")) == {"RabbitmqSeparateClusters"}
+
+
+def test_an_alarm_of_etcd_is_noticed_within_a_minute(tool: ServiceMachine) -> None:
+    """Each member reports the alarm of one, with the labels that etcd 3.6 gives it (etcd_debugging_server_alarms)."""
+    alarm = {"server_id": "de2e8d9cd8b0d0bc", "alarm_type": "NOSPACE"}
+    metrics = etcd().each("etcd_debugging_server_alarms", "0x19 1x80", **alarm)
+    assert raised(tool, rules(3), metrics, "4m45s") == {}
+    assert raised(tool, rules(3), metrics, "5m15s") == {
+        "EtcdAlarm": ("critical", "etcd: alarm NOSPACE: etcd refuses writes")
+    }
+
+
+def test_a_database_near_its_quota_is_noticed_before_the_alarm(tool: ServiceMachine) -> None:
+    metrics = etcd().each("etcd_server_quota_backend_bytes", "8589934592x100")
+    metrics.each("etcd_mvcc_db_total_size_in_bytes", "6700000000x100")
+    assert raised(tool, rules(3), metrics, "12m") == {}
+    metrics.lines[-1]["values"] = "7000000000x100"
+    ((name, (severity, summary)),) = raised(tool, rules(3), metrics, "12m").items()
+    assert (name, severity) == ("EtcdDatabaseNearQuota", "warning")
+    assert "database of m3 has 81.49% of its quota" in summary
+
+
+def test_a_member_of_etcd_that_does_not_apply_is_noticed(tool: ServiceMachine) -> None:
+    metrics = etcd().each("etcd_server_proposals_committed_total", "1000000+500x100")
+    metrics.each("etcd_server_proposals_applied_total", "1000000+500x100")
+    assert raised(tool, rules(3), metrics, "12m") == {}
+    metrics.lines[-1]["values"] = "1000000x100"
+    ((name, (severity, summary)),) = raised(tool, rules(3), metrics, "12m").items()
+    assert (name, severity) == ("EtcdMemberBehind", "critical")
+    assert "m3 has not applied 24000 entries" in summary
+
+
+def test_writers_that_wait_for_a_slow_member_are_noticed(tool: ServiceMachine) -> None:
+    """15 s are 1.5e10 ns: of them, 20 % and then 60 %."""
+    name = "mysql_global_status_wsrep_flow_control_paused_ns"
+    assert raised(tool, rules(3), galera(3).each(name, "0+3000000000x100"), "10m") == {}
+    ((name, (severity, summary)),) = raised(tool, rules(3), galera(3).each(name, "0+9000000000x100"), "10m").items()
+    assert (name, severity) == ("GaleraPausesWriters", "warning")
+    assert "paused for 60% of the last 2 minutes" in summary
+
+
+def test_a_clock_that_differs_from_most_is_noticed(tool: ServiceMachine) -> None:
+    """The time of promtool begins at 0. All clocks an hour ahead are Prometheus' own clock that is behind."""
+    nodes = [f"10.0.0.{number}:9100" for number in range(5)]
+    metrics = Metrics("node", nodes).each("node_time_seconds", "3600+15x100")
+    assert raised(tool, rules(3), metrics, "12m", "nodes") == {}
+    metrics.lines[-1]["values"] = "3595+15x100"
+    ((name, (severity, summary)),) = raised(tool, rules(3), metrics, "12m", "nodes").items()
+    assert (name, severity) == ("ClockDiffers", "warning")
+    assert summary.startswith("10.0.0.4:9100: its clock differs by 5s from most nodes")
+
+
+def test_an_agent_without_heartbeats_is_named(tool: ServiceMachine) -> None:
+    """Not a disabled one, and not the record of a former pod, as conductors and schedulers leave them."""
+    up = {"nova": "nova-compute", "neutron": "neutron-openvswitch-agent", "cinder": "cinder-volume"}
+    state = {"nova": "enabled", "neutron": "up", "cinder": "enabled"}
+    for silent, service in up.items():
+        metrics = Metrics("openstack", ["exporter"])
+        for project, agent in up.items():
+            values = "1x19 0x80" if project == silent else "1x100"
+            labels = {"service": agent, "hostname": "cmp1", "adminState": state[project]}
+            metrics.one("exporter", f"openstack_{project}_agent_state", values, **labels)
+        disabled = {"service": "nova-compute", "hostname": "cmp2", "adminState": "disabled"}
+        metrics.one("exporter", "openstack_nova_agent_state", "0x100", **disabled)
+        former = {"service": "nova-conductor", "hostname": "nova-conductor-abc", "adminState": "enabled"}
+        metrics.one("exporter", "openstack_nova_agent_state", "0x100", **former)
+        assert raised(tool, rules(3), metrics, "9m", "agents") == {}
+        found = raised(tool, rules(3), metrics, "11m", "agents")
+        assert found == {"AgentSilent": ("warning", f"{service} on cmp1 sends no heartbeat")}
