@@ -328,12 +328,15 @@ def status(
         str, typer.Option(help="Only whether this server may go now: 0 if it may, 3 if not.", metavar="SERVER")
     ] = "",
     watch: Annotated[bool, typer.Option("--watch", help="Ask again every 5 seconds, until Ctrl-C.")] = False,
+    page: Annotated[
+        Path | None, typer.Option(help="Write an HTML page too, such as status.html.", metavar="FILE")
+    ] = None,
     as_json: JsonOption = False,
 ) -> int:
     """Show the living quorums of a live stack, and which server may be taken away now. Read-only."""
     from commands.live import status as living
 
-    return living.show(_clone(), stack, as_json=as_json, watch=watch, ask=ask)
+    return living.show(_clone(), stack, as_json=as_json, watch=watch, ask=ask, page=page)
 
 
 @_command

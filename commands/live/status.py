@@ -15,8 +15,9 @@ from commands import stack
 from commands.live import connection
 from commands.stack import ValidStack
 from console.errors import UserError
+from files import atomic
 from operations import under_way
-from operations.living import node_stats, status_text
+from operations.living import node_stats, status_page, status_text
 from operations.living.cloud import LivingCloud, read_cloud
 from operations.living.leaving import leaves, servers_of
 from operations.under_way import NO_OPERATION, UnderWay
@@ -27,8 +28,16 @@ PAUSE = 5.0
 """Seconds between two readings of `--watch`. Project figure: each starts RabbitMQ's and Ceph's command lines once."""
 
 
-def show(root: Path, name: str, *, as_json: bool = False, watch: bool = False, ask: str = "") -> int:
-    """Prints the state of all quorums, or whether the server `ask` may go.
+def show(  # noqa: PLR0913 - as many options
+    root: Path,
+    name: str,
+    *,
+    as_json: bool = False,
+    watch: bool = False,
+    ask: str = "",
+    page: Path | None = None,
+) -> int:
+    """Prints the state of all quorums, or whether the server `ask` may go. `page`: an HTML file to write too.
 
     Returns 0 if every quorum is whole, 3 if one has lost a member, 1 if one is lost or was not asked; with `ask`, 0 if
     the server may go, 3 if not, 1 if the cluster does not answer. Raises UserError if the stack is not live, or has no
@@ -37,11 +46,15 @@ def show(root: Path, name: str, *, as_json: bool = False, watch: bool = False, a
     found = stack.load(root, name)
     if found.is_rendered:
         raise UserError(f"{name} has the target {found.target}: it has no cluster whose quorums could be asked.")
+    if ask and page:
+        raise UserError("A page shows all servers: leave out --page, or --ask.")
     if ask:
         return _answer(root, found, ask, as_json=as_json)
     while True:
         cloud, operation = _read(root, found, with_stats=True)
         going = leaves(cloud)
+        if page:
+            _write(page, status_page.write(name, cloud, going, operation))
         if as_json:
             print(json.dumps(status_text.document(cloud, going, operation), indent=2), flush=True)
         else:
@@ -51,6 +64,13 @@ def show(root: Path, name: str, *, as_json: bool = False, watch: bool = False, a
         if not watch:
             return status_text.exit_code(cloud)
         time.sleep(PAUSE)
+
+
+def _write(page: Path, text: str) -> None:
+    try:
+        atomic.write(page, text)
+    except OSError as error:
+        raise UserError(f"{page} was not written: {error.strerror}. Name another file with --page.") from None
 
 
 def _answer(root: Path, found: ValidStack, ask: str, *, as_json: bool) -> int:

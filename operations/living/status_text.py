@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
-from console.progress import duration
-from doctor.checks import CLOCK
-from operations.living import certificates
+from operations.living import beside_quorums
 from operations.living.backups import LivingBackup
-from operations.living.cloud import LivingCloud, is_ready, workload_of
+from operations.living.cloud import LivingCloud
 from operations.living.leaving import Leave, in_order
 from operations.living.quorum import LivingMember, LivingQuorum, Standing, different_versions
 from operations.under_way import NO_OPERATION, UnderWay
@@ -20,9 +17,7 @@ from text.quoting import first_of
 
 VERSION = 1
 NAMED = 12
-"""Servers that a line names, and services that have a line each."""
-SHOWN = 40
-"""Lines about disks and clocks. Project figure."""
+"""Servers that a line names."""
 _WORDS: dict[Standing, str] = {"whole": "whole", "reduced": "REDUCED", "lost": "LOST", "unknown": "NOT ASKED"}
 _CODES: dict[Standing, int] = {"whole": 0, "reduced": 3, "lost": 1, "unknown": 1}
 
@@ -39,11 +34,7 @@ def shown(cloud: LivingCloud, found: Sequence[Leave], operation: UnderWay = NO_O
         *cloud.problems,
         *operation.lines(),
         *_quorums(cloud),
-        *_replicas(cloud),
-        *_agents(cloud),
-        *_certificates(cloud),
-        *_backups(cloud),
-        *_nodes(cloud),
+        *beside_quorums.lines(cloud),
         "",
         *_servers(found),
     ]
@@ -71,102 +62,6 @@ def _member(cloud: LivingCloud, quorum: LivingQuorum, member: LivingMember) -> s
     where += f" ({server})" if server and server != node else ""
     state = member.says if member.counts else f"NOT COUNTED: {member.says}"
     return f"{member.name}{where}: {'; '.join((state, *member.troubles))}"
-
-
-def _replicas(cloud: LivingCloud) -> Iterator[str]:
-    """Yields what serves without a vote and lacks replicas, by the readiness of its pods."""
-    if cloud.problems:
-        return
-    found = list(replicas(cloud))
-    lacking = [f"{name} {ready} of {wanted}" for name, ready, wanted in found if ready < wanted]
-    yield f"Beside them, {len(found) - len(lacking)} of {len(found)} services have all replicas ready."
-    yield from (f"          - {each} replicas ready" for each in lacking[:NAMED])
-    if len(lacking) > NAMED:
-        yield f"          - and {len(lacking) - NAMED} services more"
-
-
-def _agents(cloud: LivingCloud) -> Iterator[str]:
-    """Yields the agents whose heartbeat is late. Records of hosts that are no node are of former pods or computes."""
-    found = cloud.agents
-    nodes = [node.name for node in cloud.plan.nodes]
-    if found.agents:
-        silent, forgotten = found.silent(nodes), found.forgotten(nodes)
-        gone = f"; {forgotten} silent records are of hosts that the stack has not" if forgotten else ""
-        sent = len(found.agents) - len(silent) - forgotten
-        yield f"{sent} agents have sent their heartbeat, {len(silent)} have not{gone}."
-        for each in silent:
-            state = ", disabled" if each.is_disabled else ""
-            yield f"          - {each.kind} on {each.host} is silent for {duration(each.age)}{state}"
-    yield from (f"          - {each}" for each in found.unasked)
-
-
-def _certificates(cloud: LivingCloud) -> Iterator[str]:
-    """Yields the certificates that expire soon."""
-    now = datetime.now(UTC)
-    for each in certificates.expiring(cloud.certificates, now):
-        days = each.left(now).days
-        when = f"expires in {days} days" if days >= 0 else "HAS EXPIRED"
-        yield f"          - {each.path} of {each.machine} {when} ({each.ends:%Y-%m-%d %H:%M} UTC)"
-
-
-def _backups(cloud: LivingCloud) -> Iterator[str]:
-    """Yields the age of the newest backup of each database, and those that are older than their schedule allows."""
-    now = datetime.now(UTC)
-    newest: dict[str, datetime] = {}
-    for each in cloud.backups.found:
-        if each.newest:
-            newest[each.of] = max(each.newest, newest.get(each.of, each.newest))
-    if newest:
-        yield f"Newest backups: {', '.join(f'{of} {_age(now - made)} ago' for of, made in newest.items())}."
-    for each in cloud.backups.found:
-        if each.is_late(now):
-            yield f"          - {each.of}, {each.maker}: {_lateness(each, now)}"
-    yield from (f"          - {each}" for each in cloud.backups.unasked)
-
-
-def _nodes(cloud: LivingCloud) -> Iterator[str]:
-    """Yields the disks that fill and the clocks that differ, by the kubelets of the nodes."""
-    stats = cloud.stats
-    if stats.asked:
-        yield f"{stats.asked} nodes were asked for their disks and clocks."
-    lines = [f"{each.disk} on {each.node} is {each.used} % full" for each in stats.full]
-    lines += [f"{node} has too little space: its kubelet evicts pods" for node in stats.evicting]
-    lines += [f"the clock of {node} is {_apart(off)} those of most nodes" for node, off in stats.wrong().items()]
-    if abs(stats.common) > CLOCK + 1:  # a date of the nodes has no fractions of seconds
-        lines.append(f"the clock of this host is {_apart(-stats.common)} those of most nodes")
-    if silent := stats.unasked:
-        node = next(iter(silent))
-        lines.append(f"{len(silent)} nodes were not asked for disks and clocks, such as {node}: {silent[node]}")
-    yield from (f"          - {each}" for each in lines[:SHOWN])
-    if len(lines) > SHOWN:
-        yield f"          - and {len(lines) - SHOWN} more, which --json names"
-
-
-def _apart(seconds: float) -> str:
-    return f"{duration(abs(seconds))} {'ahead of' if seconds > 0 else 'behind'}"
-
-
-def _lateness(backup: LivingBackup, now: datetime) -> str:
-    made = f"the newest backup is {_age(now - backup.newest)} old" if backup.newest else "there is no backup"
-    return f"{made}; {backup.stopped or f'its schedule allows {_age(backup.limit)}'}"
-
-
-def _age(time: timedelta) -> str:
-    """Returns a time in its two largest units, such as `2 d 7 h`."""
-    minutes = max(0, int(time.total_seconds() // 60))
-    days, hours = divmod(minutes // 60, 24)
-    if days:
-        return f"{days} d {hours} h"
-    return f"{hours} h {minutes % 60:02d} min" if hours else f"{minutes} min"
-
-
-def replicas(cloud: LivingCloud) -> Iterator[tuple[str, int, int]]:
-    """Yields the services whose replicas do not vote: name, replicas that are ready, and replicas in the plan."""
-    ready = Counter(workload_of(pod) for pod in cloud.pods if is_ready(pod))
-    quorums = {quorum.name for quorum in cloud.quorums}
-    for name, service in cloud.plan.workloads:
-        if name not in quorums and service.instances:
-            yield name, ready[name], service.instances
 
 
 def _servers(found: Sequence[Leave]) -> Iterator[str]:
@@ -205,7 +100,9 @@ def document(cloud: LivingCloud, found: Sequence[Leave], operation: UnderWay = N
             }
             for quorum in cloud.quorums
         ],
-        "services": [{"name": name, "ready": ready, "replicas": wanted} for name, ready, wanted in replicas(cloud)],
+        "services": [
+            {"name": name, "ready": ready, "replicas": wanted} for name, ready, wanted in beside_quorums.replicas(cloud)
+        ],
         "agents": [{**asdict(each), "silent": each.is_silent} for each in cloud.agents.agents],
         "instances": cloud.agents.instances,
         "unasked": [

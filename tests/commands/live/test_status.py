@@ -155,3 +155,22 @@ def test_watching_repeats_until_it_is_ended(
         status.show(ROOT, "dev", watch=True)
     assert capsys.readouterr().out.count("whole     etcd") == 3
     assert live
+
+
+def test_a_page_is_written_beside_what_is_printed(
+    live: list[LivingCloud], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert live
+    page = tmp_path / "new" / "status.html"
+    assert status.show(ROOT, "dev", page=page) == 0
+    assert "whole     etcd" in capsys.readouterr().out
+    assert "dev: every quorum is whole" in page.read_text(encoding="utf-8")
+
+
+def test_a_page_that_cannot_be_written_is_named(live: list[LivingCloud], tmp_path: Path) -> None:
+    assert live
+    (tmp_path / "file").touch()
+    with pytest.raises(UserError, match=r"status.html was not written: .*--page"):
+        status.show(ROOT, "dev", page=tmp_path / "file" / "status.html")
+    with pytest.raises(UserError, match="leave out --page, or --ask"):
+        status.show(ROOT, "dev", ask="virt1", page=tmp_path / "status.html")

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from blueprint.plan.planner import plan
-from operations.living import status_text
+from operations.living import beside_quorums, status_text
 from operations.living.agents import LivingAgent, LivingAgents
 from operations.living.backups import LivingBackup, LivingBackups
 from operations.living.certificates import Certificate
@@ -75,7 +75,7 @@ def test_replicas_that_do_not_vote() -> None:
     text = shown(living(PLAN, pods=pods))
     assert f"keystone {keystone - 1} of {keystone} replicas ready" in text
     assert "services have all replicas ready" in text
-    assert text.count("replicas ready\n") <= status_text.NAMED
+    assert text.count("replicas ready\n") <= beside_quorums.SERVICES
     assert " services more\n" in text
 
 
