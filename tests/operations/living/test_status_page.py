@@ -94,7 +94,7 @@ def test_every_kind_of_quorum_has_its_letter() -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_chromium_shows_it_without_a_request_or_an_error(
-    chromium: Browser,  # noqa: F811
+    chromium: Browser,
     tmp_path: Path,
     scheme: Literal["light", "dark"],
 ) -> None:

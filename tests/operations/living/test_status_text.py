@@ -15,6 +15,7 @@ from operations.living.backups import LivingBackup, LivingBackups
 from operations.living.certificates import Certificate
 from operations.living.cloud import LivingCloud
 from operations.living.leaving import leaves
+from operations.living.node_stats import Clock, FullDisk, LivingNodes
 from tests.operations.living.living_cloud import living, pod
 from tests.stacks import full_size, parsed
 
@@ -122,6 +123,31 @@ def test_backups_that_are_late_are_named_and_the_newest_of_each_kind() -> None:
     assert [each["late"] for each in document["backups"]] == [True, True, True, False]
     assert document["unasked"] == ["the copies of etcd's data on master3 were not read: x"]
     json.dumps(document)
+
+
+def test_disks_that_fill_and_clocks_that_differ_are_named() -> None:
+    clocks = {f"n{number}": Clock(-10.5, -9.5) for number in range(4)} | {"cmp1": Clock(84.5, 85.5)}
+    full = (FullDisk("cmp2", "kubelet's disk", 91),)
+    stats = LivingNodes(5, full, ("cmp3",), clocks, {"cmp4": "timed out", "cmp5": "timed out"})
+    cloud = living(PLAN, stats=stats)
+    text = shown(cloud)
+    assert "5 nodes were asked for their disks and clocks.\n" in text
+    assert "- kubelet's disk on cmp2 is 91 % full\n" in text
+    assert "- cmp3 has too little space: its kubelet evicts pods\n" in text
+    assert "- the clock of cmp1 is 1 min 35 s ahead of those of most nodes\n" in text
+    assert "- the clock of this host is 10 s ahead of those of most nodes\n" in text
+    assert "- 2 nodes were not asked for disks and clocks, such as cmp4: timed out\n" in text
+    assert status_text.exit_code(cloud) == 0
+    document = json.loads(json.dumps(status_text.document(cloud, ())))
+    assert document["nodes"]["full"] == [{"node": "cmp2", "disk": "kubelet's disk", "used": 91}]
+    assert document["nodes"]["clocks"] == {"cmp1": 95.0}
+
+
+def test_a_thousand_full_disks_are_not_a_thousand_lines() -> None:
+    full = tuple(FullDisk(f"cmp{number}", "kubelet's disk", 90) for number in range(1000))
+    text = shown(living(PLAN, stats=LivingNodes(1000, full)))
+    assert text.count(" % full") == beside_quorums.SHOWN
+    assert f"and {1000 - beside_quorums.SHOWN} more, which --json names" in text
 
 
 def test_versions_that_differ() -> None:
