@@ -14,7 +14,7 @@ from blueprint.plan.planner import plan
 from cluster.api import Api, ApiError
 from cluster.objects import Object
 from components.k8s_master import etcd
-from openstack.config.wiring import ENVIRONMENT, wiring
+from openstack.config.wiring import ENVIRONMENT, Wiring, wiring
 from openstack.projects import mariadb
 from operations.living import backups
 from operations.living.answers import Answer
@@ -93,6 +93,14 @@ def test_a_schedule_that_is_gone_or_suspended_is_late_also_after_a_backup_by_han
 def test_a_cluster_that_refuses_to_list_them_is_no_proof() -> None:
     found = of_galera(refusal=ApiError(403, "Forbidden", "cannot list cronjobs"))
     assert found == LivingBackups(unasked=("the backups of Galera were not read: 403 Forbidden: cannot list cronjobs",))
+
+
+def test_a_stack_without_galera_has_no_backups_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def has(_around: Wiring, _process: str) -> bool:
+        return False
+
+    monkeypatch.setattr(Wiring, "has", has)
+    assert of_galera(refusal=ApiError(403, "Forbidden", "not asked")) == LivingBackups()
 
 
 def test_a_backup_is_made_each_period() -> None:

@@ -165,3 +165,10 @@ def test_nodes_that_hang_end_the_questions(read: Callable[..., LivingNodes], mon
     monkeypatch.setattr(node_stats, "PATIENCE", -1)
     found = read({"n1": summary()})
     assert (found.asked, dict(found.unasked)) == (0, {"n1": "not reached within -1 s"})
+
+
+def test_a_date_without_fractions_is_a_second_of_time(
+    read: Callable[..., LivingNodes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(time, "time", lambda: 1000.25)
+    assert read({"n1": summary()}).clocks == {"n1": Clock(-0.25, 0.75)}
