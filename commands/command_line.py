@@ -148,6 +148,26 @@ def domains(stack: StackOption = "dev") -> int:
 
 
 @_command
+def images(
+    stack: StackOption = "dev",
+    as_json: JsonOption = False,
+    copy: Annotated[
+        str, typer.Option(help="Print a script that copies the images to this registry.", metavar="REGISTRY")
+    ] = "",
+) -> int:
+    """Show every image and archive that the machines and pods of a stack download (does not start Pulumi)."""
+    from commands.plan import needed_images
+
+    if copy and as_json:
+        raise typer.BadParameter("prints a script; leave out --json", param_hint="--copy")
+    return (
+        needed_images.show_copies(_clone(), stack, copy)
+        if copy
+        else needed_images.show(_clone(), stack, as_json=as_json)
+    )
+
+
+@_command
 def pin(stack: StackOption = "dev") -> int:
     """Write the pools that the plan of a stack chose into its stack file (does not start Pulumi)."""
     from commands.plan import pin as pins

@@ -30,6 +30,12 @@ class ImageReference:
         return self.repository.rpartition("/")[2]
 
     @property
+    def path(self) -> str:
+        """The repository without its registry: a first part with a period or a colon, or localhost."""
+        first, slash, rest = self.repository.partition("/")
+        return rest if slash and (first == "localhost" or {".", ":"} & set(first)) else self.repository
+
+    @property
     def version(self) -> str:
         """The tag, or the digest if there is no tag: what differs between two versions of an image."""
         return self.tag or self.digest

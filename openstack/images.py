@@ -33,6 +33,6 @@ def kolla_reference(image: str, settings: Settings) -> str:
 
 
 def _reference(namespace: str, image: str, tag: str, settings: Settings) -> str:
-    name = f"{settings.images.registry}/{namespace}/{image}"
+    name = settings.images.located(f"{settings.images.registry}/{namespace}/{image}")
     digest = settings.images.digests.get(image)
     return f"{name}@{digest}" if digest else f"{name}:{tag}"

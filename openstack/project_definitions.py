@@ -6,7 +6,7 @@ openstack/projects/ (project_modules.py). Those of a stack's own are in a folder
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import TypeVar
 from blueprint.openstack.projects.process_definition import Container, Exec, Probe, ProcessDefinition
 from blueprint.openstack.projects.project_record import ProjectRecord
 from blueprint.openstack.projects.records import Records
+from blueprint.plan.plan import Plan
 from blueprint.problems import InvalidStackError, Problem
 from openstack import project_modules, scripts
 from openstack.definition import ProjectDefinition
@@ -44,6 +45,13 @@ def projects(records: Records) -> tuple[ProjectDefinition, ...]:
 def processes(records: Records) -> Mapping[str, ProcessDefinition]:
     """Returns the definition of every process, by the process's name in the plan."""
     return {process.name: process for project in projects(records) for process in project.processes}
+
+
+def of_plan(plan: Plan) -> Iterator[ProjectDefinition]:
+    """Yields the projects of a plan: those with a process in it, and those that have no processes."""
+    records = plan.settings.records
+    placed = {records.project_of(entry.process) for entry in plan.processes}
+    return (each for each in projects(records) if not each.processes or each.name in placed)
 
 
 def _definition(records: Records, record: ProjectRecord) -> ProjectDefinition:

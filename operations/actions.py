@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from blueprint.plan.plan import Plan
+from openstack import project_definitions
 from openstack.config.wiring import ENVIRONMENT, Wiring, wiring
 from openstack.definition import JobDefinition, Requirement
-from openstack.project_definitions import projects
 
 
 @dataclass(frozen=True)
@@ -34,11 +34,7 @@ class Action:
 def of_plan(planned: Plan) -> Iterator[Action]:
     """Yields the actions of a plan: for each project its CronJobs, then the Jobs that `up` runs, in order."""
     around = wiring(planned, ENVIRONMENT)
-    records = planned.settings.records
-    placed = {records.project_of(entry.process) for entry in planned.processes}
-    for project in projects(records):
-        if project.processes and project.name not in placed:
-            continue
+    for project in project_definitions.of_plan(planned):
         for each in project.actions(around):
             when = f" (at {each.schedule} UTC)" if each.schedule else ""
             yield Action(each.job.name, "cronjob", each.purpose + when, _quorums(each.job, around), each.requires)

@@ -67,6 +67,11 @@ class Preparation(Strict):
         """Whether Quorate prepares machines."""
         return self.programs != NONE
 
+    @property
+    def uses_etcds_release(self) -> bool:
+        """Whether machines download etcd's release from its site, because the stack names no archive of it."""
+        return self.programs == "packages" and "etcd" not in self.archives
+
 
 def long_form(value: Any) -> Any:
     """Converts the short form of `prepare`, which is the kind of programs, to the long one."""

@@ -16,25 +16,23 @@ from pydantic import BeforeValidator, ConfigDict, Field, StringConstraints
 
 from blueprint.openstack.projects.records import Records, stack_records
 from blueprint.stackfile.cloud_content import Bootstrap
+from blueprint.stackfile.image_settings import Images
 from blueprint.stackfile.preparation_settings import Preparation, long_form, or_kind
 from blueprint.stackfile.resources import PodSize
 from blueprint.stackfile.servers import Server, or_path
 from blueprint.stackfile.values import (
     Address,
     AnnotationKey,
-    Digests,
     Domain,
     Image,
     Instances,
     Interface,
     Label,
     Names,
-    Namespace,
     Network,
     ObjectName,
     OptionValue,
     ProjectPath,
-    Registry,
     Strict,
 )
 from blueprint.stackfile.virt import Virt
@@ -152,22 +150,6 @@ class SecretVersion(Strict):
         Literal["kept", "removed"],
         Field(description="whether the previous generation's account is kept, which restarting services still use"),
     ] = "kept"
-
-
-class Images(Strict):
-    """Registry and digests of images. Tags of Kolla's public namespace move; production pins digests."""
-
-    registry: Registry = "quay.io"
-    namespace: Namespace = "openstack.kolla"
-    distro: Literal["debian", "ubuntu", "rocky", "centos"] = "debian"
-    digests: Annotated[Digests, Field(description="image name to sha256 digest")] = {}
-    pull_secrets: Annotated[
-        tuple[ObjectName, ...],
-        Field(
-            description="Secrets of type kubernetes.io/dockerconfigjson in the cloud's namespace, which you make: the "
-            "accounts of all pods for their registries"
-        ),
-    ] = ()
 
 
 VLANS = r"^[0-9]{1,4}:[0-9]{1,4}(,[0-9]{1,4}:[0-9]{1,4}){0,99}$"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
+from blueprint import node_software
 from blueprint.plan.nodes import Node
-from components.k8s_master.versions import NGINX_IMAGE
+from blueprint.stackfile.image_settings import Images
 from components.kubelet import KUBERNETES
 from components.machine import File, Parts, Step
 from contract import API_PORT
@@ -46,17 +47,14 @@ stream {{
 """
 
 
-def parts(masters: Sequence[Node], digests: Mapping[str, str]) -> Parts:
-    """Returns the API proxy's nginx.conf and static pod, and the step that reloads it.
-
-    `digests`: image digests that the stack file pins, by image.
-    """
+def parts(masters: Sequence[Node], images: Images) -> Parts:
+    """Returns the API proxy's nginx.conf and static pod, and the step that reloads it."""
     servers = "\n".join(f"    server {master.address}:{API_PORT} max_fails=2 fail_timeout=3s;" for master in masters)
     configuration = CONFIGURATION.format(servers=servers, port=API_PORT, timeout=TIMEOUT)
     return Parts(
         files=(
             File(FILE, literal(configuration)),
-            File(f"{KUBERNETES}/manifests/api-proxy.yaml", template(_pod(_image(digests)))),
+            File(f"{KUBERNETES}/manifests/api-proxy.yaml", template(_pod(images.of_nodes(node_software.NGINX)))),
         ),
         steps=(RELOAD,),
     )
@@ -72,10 +70,6 @@ RELOAD = Step(
 pkill -HUP -f "^nginx: master process {" ".join(COMMAND[:3])}" || :  # none runs before the machine has joined
 sha256sum <"$ROOT{FILE}" >"$ROOT{LOADED}\"""",
 )
-
-
-def _image(digests: Mapping[str, str]) -> str:
-    return f"{NGINX_IMAGE}@{digests['nginx']}" if "nginx" in digests else NGINX_IMAGE
 
 
 def _pod(image: str) -> dict[str, object]:

@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 import contract
+from blueprint import node_software
 from blueprint.plan.nodes import Node
 from blueprint.plan.plan import Plan
 from blueprint.stackfile.settings import CalicoManifest
@@ -29,14 +30,6 @@ DIRECTORY = f"{KUBERNETES}/calico"
 DATASTORE = "kubernetes"
 CLUSTER_ID = "244.0.0.1"
 
-VERSION = "v3.32.1"
-_SOURCE = f"https://raw.githubusercontent.com/projectcalico/calico/{VERSION}/manifests"
-_DIGESTS = {
-    "calico": "a1df919d9721cf667accdc3e72848911b0cb25cfab7d2478ad0c996302c95744",
-    "calico-typha": "7ecc42a5ca2bd47764384f5c52b89b007c06cbf907fd3214c1cf4abc75ead76f",
-}
-"""SHA-256 digests of the manifests of this version, by name."""
-
 INSTALL = "install-calico"
 _CONFIGURE = "configure-calico"
 _OWN = f"--selector={contract.MANAGED_BY}=quorate"
@@ -50,8 +43,8 @@ def is_installed(plan: Plan) -> bool:
 
 def manifest(plan: Plan) -> CalicoManifest:
     """Returns where Calico's manifest is downloaded, and its digest."""
-    name = "calico-typha" if calico_objects.typhas(plan) else "calico"
-    return plan.settings.calico.manifest or CalicoManifest(url=f"{_SOURCE}/{name}.yaml", sha256=_DIGESTS[name])
+    known = node_software.calico_manifest(len(plan.nodes))
+    return plan.settings.calico.manifest or CalicoManifest(url=known.url, sha256=known.sha256)
 
 
 def parts(plan: Plan, master: Node) -> Parts:

@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from blueprint import node_software
 from blueprint.plan.nodes import Node
 from blueprint.plan.plan import Plan
 from blueprint.stackfile.settings import BgpPeer
@@ -29,11 +30,9 @@ CHANGES = "changes.yaml"
 STAMP = "quorate.io/manifest"
 """Annotation of the DaemonSet: digest of the manifest and its changes that were applied."""
 
-MOST_WITHOUT_TYPHA = 50
 NODES_OF_A_TYPHA = 200
 LEAST_TYPHAS = 3
-"""Typha stands between calico-node and the API servers. Calico's manifest recommends it for more than 50 nodes, with a
-replica for each 100 to 200 nodes, and at least 3."""
+"""Calico's manifest recommends a replica of Typha for each 100 to 200 nodes, and at least 3."""
 
 ENVIRONMENT = {
     # The pools below are the only ones.
@@ -57,7 +56,7 @@ def route_reflectors(plan: Plan) -> tuple[Node, ...]:
 def typhas(plan: Plan) -> int:
     """Returns the number of Typha's replicas; 0 without Typha."""
     nodes = len(plan.nodes)
-    return max(LEAST_TYPHAS, math.ceil(nodes / NODES_OF_A_TYPHA)) if nodes > MOST_WITHOUT_TYPHA else 0
+    return max(LEAST_TYPHAS, math.ceil(nodes / NODES_OF_A_TYPHA)) if node_software.has_typha(nodes) else 0
 
 
 def kustomization(plan: Plan, manifest: str) -> dict[str, Any]:
@@ -70,7 +69,18 @@ def kustomization(plan: Plan, manifest: str) -> dict[str, Any]:
     }
     if replicas := typhas(plan):
         found["replicas"] = [{"name": "calico-typha", "count": replicas}]
+    if images := list(_mirrored(plan)):
+        found["images"] = images
     return found
+
+
+def _mirrored(plan: Plan) -> Iterator[dict[str, str]]:
+    """Yields Calico's images with their names in the stack's mirror. Other manifests may have them elsewhere."""
+    for registry in node_software.CALICO_REGISTRIES:
+        for program in (*node_software.CALICO_PROGRAMS, node_software.TYPHA):
+            name = f"{registry}/calico/{program}"
+            if (mirrored := plan.settings.images.located(name)) != name:
+                yield {"name": name, "newName": mirrored}
 
 
 def changes(plan: Plan, stamp: str) -> list[dict[str, Any]]:

@@ -138,6 +138,7 @@ def cluster_configuration(plan: Plan) -> dict[str, Any]:
     }
     if large(plan):
         arguments["max-requests-inflight"] = str(MAX_REQUESTS_INFLIGHT)
+    mirror = plan.settings.images.mirror
     return {
         "apiVersion": KUBEADM,
         "kind": "ClusterConfiguration",
@@ -165,6 +166,8 @@ def cluster_configuration(plan: Plan) -> dict[str, Any]:
         },
         "controllerManager": _program(plan, ELECTION | node_loss.controller_manager(plan)),
         "scheduler": _program(plan, ELECTION),
+        # Of another registry than its own, kubeadm takes CoreDNS from the top, without the path of the original.
+        **({"imageRepository": mirror, "dns": {"imageRepository": f"{mirror}/coredns"}} if mirror else {}),
     }
 
 

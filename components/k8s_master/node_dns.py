@@ -14,10 +14,10 @@ import hashlib
 from typing import Any
 
 import contract
+from blueprint import node_software
 from blueprint.plan.nodes import Node
 from blueprint.plan.plan import Plan
 from components.k8s_master import cluster_objects, node_loss
-from components.k8s_master.versions import COREDNS_IMAGE
 from components.kubelet import KUBERNETES
 from components.machine import File, Parts, Step, Unit
 from contract import API_PORT, DNS_SERVICE, NODE_DNS
@@ -133,7 +133,6 @@ def _labels() -> dict[str, str]:
 
 
 def _pod(plan: Plan) -> dict[str, Any]:
-    digest = plan.settings.images.digests.get("coredns")
     return {
         "hostNetwork": True,
         "dnsPolicy": "Default",
@@ -143,7 +142,7 @@ def _pod(plan: Plan) -> dict[str, Any]:
         "serviceAccountName": "coredns",
         "tolerations": [{"operator": "Exists"}],
         "securityContext": {"seccompProfile": {"type": "RuntimeDefault"}},
-        "containers": [_container(plan, f"{COREDNS_IMAGE}@{digest}" if digest else COREDNS_IMAGE)],
+        "containers": [_container(plan, plan.settings.images.of_nodes(node_software.COREDNS))],
         "volumes": [{"name": "configuration", "configMap": {"name": NAME}}],
     }
 

@@ -10,14 +10,11 @@ UNIT = Unit("containerd.service")
 """Containers go on while it restarts."""
 PLUGINS = "/opt/cni/bin"
 """Where Calico's manifest, and Kubernetes' package of plugins, install them."""
-SANDBOX_IMAGES = {35: "3.10.1", 36: "3.10.2", 37: "3.10.2"}
-"""Tag of the sandbox image by minor version of Kubernetes: PauseVersion of kubeadm (constants.go), read there for 1.37;
-those of 1.35 and 1.36 are what distributions of these versions have. `doctor` compares with each machine's kubeadm."""
 
 _CONFIGURATION = """\
 version = 2
 [plugins."io.containerd.grpc.v1.cri"]
-  sandbox_image = "registry.k8s.io/pause:{tag}"
+  sandbox_image = "{sandbox}"
   [plugins."io.containerd.grpc.v1.cri".cni]
     bin_dir = "{plugins}"
     conf_dir = "/etc/cni/net.d"
@@ -42,9 +39,9 @@ Environment="HTTP_PROXY={proxy}" "HTTPS_PROXY={proxy}" "NO_PROXY={direct}"
 """
 
 
-def files(wanted: Preparation, minor: int, direct: str) -> tuple[File, ...]:
-    """Returns containerd's files. `minor`: version of Kubernetes. `direct`: addresses that no proxy is asked for."""
-    configuration = _CONFIGURATION.format(tag=SANDBOX_IMAGES[minor], plugins=PLUGINS)
+def files(wanted: Preparation, sandbox: str, direct: str) -> tuple[File, ...]:
+    """Returns containerd's files. `sandbox`: image of pods' sandboxes. `direct`: what no proxy is asked for."""
+    configuration = _CONFIGURATION.format(sandbox=sandbox, plugins=PLUGINS)
     proxy = _PROXY.format(proxy=wanted.proxy, direct=direct)
     return (
         File("/etc/containerd/config.toml", literal(configuration), restarts=UNIT),

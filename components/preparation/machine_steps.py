@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
+from blueprint import node_software
 from blueprint.distributions import DISTRIBUTIONS
 from blueprint.kernel_settings import MODULES, kernel_settings
 from blueprint.plan.nodes import Node
@@ -23,14 +24,6 @@ from files.yaml_writer import literal
 
 SCRIPT = "/usr/local/lib/quorate/prepare"
 DIRECTORY = "/etc/quorate"
-ETCD = "3.6.5"
-"""The version that Quorate's trials run. The distributions have 3.4, or a 3.5 that may not run (ADR 27)."""
-_ETCD_SUMS = {
-    "x86_64": ("amd64", "66bad39ed920f6fc15fd74adcb8bfd38ba9a6412f8c7852d09eb11670e88cac3"),
-    "aarch64": ("arm64", "7010161787077b07de29b15b76825ceacbbcedcb77fe2e6832f509be102cab6b"),
-}
-"""Digests of etcd's releases, by what `uname -m` says: as several public repositories pin them."""
-_ETCD_URL = "https://github.com/etcd-io/etcd/releases/download/v{version}/etcd-v{version}-linux-{architecture}.tar.gz"
 _KUBELET_UNIT = """\
 [Unit]
 Description=kubelet, the node's agent of Kubernetes
@@ -69,7 +62,8 @@ def parts(plan: Plan, node: Node) -> Parts:
         found += Parts(steps=(_step("clock", "Keeps the clock right, by the stack's time servers if it names any."),))
     if node.is_kubernetes_node:
         minor = int(plan.settings.kubernetes.split(".")[1])
-        found += Parts(container_runtime.files(wanted, minor, _direct(plan)))
+        sandbox = plan.settings.images.located(node_software.sandbox(minor))
+        found += Parts(container_runtime.files(wanted, sandbox, _direct(plan)))
         found += Parts(steps=(_step("containerd", "Starts containerd."),))
         if wanted.programs == "archives":
             found += Parts((File("/etc/systemd/system/kubelet.service", literal(_KUBELET_UNIT)),))
@@ -101,9 +95,7 @@ def _files(plan: Plan, node: Node) -> tuple[File, ...]:
     )
     archives = (f"{name} {each.sha256} {each.url}" for name, each in sorted(wanted.archives.items()))
     etcd = (
-        f"etcd-{machine} {digest} {_ETCD_URL.format(version=ETCD, architecture=architecture)}"
-        for machine, (architecture, digest) in _ETCD_SUMS.items()
-        if wanted.programs == "packages" and "etcd" not in wanted.archives
+        f"{each.name} {each.sha256} {each.url}" for each in node_software.etcd_archives() if wanted.uses_etcds_release
     )
     return (
         File(SCRIPT, literal(_script()), mode=0o755),

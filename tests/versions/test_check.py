@@ -10,11 +10,10 @@ from typing import Any
 
 import pytest
 
+from blueprint import node_software
 from blueprint.releases import DISTRO_VERSIONS, KUBERNETES_MINORS
 from blueprint.stackfile.settings import KUBERNETES
 from commands.plan import stack_check
-from components.k8s_master import calico
-from components.k8s_master.versions import COREDNS_IMAGE, NGINX_IMAGE
 from doctor.checks import ETCD
 from openstack.images import CEPH_TAG
 from tests.stacks import ROOT, full_size, write
@@ -43,9 +42,9 @@ def _pins() -> Iterator[tuple[str, str]]:
     yield "Kubernetes", KUBERNETES
     yield "etcd", _required("cluster/etcd", "go.etcd.io/etcd/server/v3")
     yield "KWOK", _required("cluster/kwok", "sigs.k8s.io/kwok")
-    yield "CoreDNS", COREDNS_IMAGE.rpartition(":v")[2]
-    yield "nginx", NGINX_IMAGE.rpartition(":")[2].partition("-")[0]
-    yield "Calico", calico.VERSION.removeprefix("v")
+    yield "CoreDNS", node_software.COREDNS.rpartition(":v")[2]
+    yield "nginx", node_software.NGINX.rpartition(":")[2].partition("-")[0]
+    yield "Calico", node_software.CALICO_VERSION.removeprefix("v")
     yield "Ceph", CEPH_TAG.removeprefix("v")
 
 
@@ -76,7 +75,7 @@ def test_the_table_has_what_the_images_of_every_release_contain(name: str) -> No
 def test_what_runs_in_the_proof_is_the_default_of_a_stack() -> None:
     assert cluster_programs.kubernetes_version() == f"v{KUBERNETES}"
     assert _required("cluster/node", "k8s.io/kubernetes") == KUBERNETES
-    assert _required("cluster/coredns", "github.com/coredns/coredns") == COREDNS_IMAGE.rpartition(":v")[2]
+    assert _required("cluster/coredns", "github.com/coredns/coredns") == node_software.COREDNS.rpartition(":v")[2]
 
 
 def test_the_page_is_up_to_date() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from blueprint import node_software
 from blueprint.plan.plan import Plan
 from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
@@ -57,7 +58,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
         program = tmp_path / "bin" / name
         program.write_text(text.replace("$ROOT", str(found.root)), encoding="utf-8")
         program.chmod(0o755)
-    monkeypatch.setattr(calico, "_DIGESTS", dict.fromkeys(("calico", "calico-typha"), DIGEST))
+    monkeypatch.setattr(node_software, "_CALICO_SUMS", dict.fromkeys(("calico", "calico-typha"), DIGEST))
     monkeypatch.setattr(cluster_objects, "TRIES", 1)  # no waits of 2 s between comparisons
     (found.root / "published").write_text(MANIFEST, encoding="utf-8")
     (found.root / "online").touch()

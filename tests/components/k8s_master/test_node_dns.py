@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 import yaml
 
+from blueprint.node_software import COREDNS
 from blueprint.plan.plan import Plan
 from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
 from components import machine_files
 from components.k8s_master import kubeadm, node_dns
-from components.k8s_master.versions import COREDNS_IMAGE
 from components.machine import variables
 from components.machine.parts import filled
 from tests.blueprint.stackfile.placeholders import CERTIFICATES
@@ -89,13 +89,13 @@ def test_a_change_of_the_configuration_replaces_the_pods(monkeypatch: pytest.Mon
 def test_the_image_is_pinned_where_the_stack_pins_it() -> None:
     digest = "sha256:" + "0123456789abcdef" * 4
     pinned = plan(parsed(full_size("100", images={"digests": {"coredns": digest}})))
-    assert pod(pinned)["containers"][0]["image"] == f"{COREDNS_IMAGE}@{digest}"
-    assert pod(DEV)["containers"][0]["image"] == COREDNS_IMAGE
+    assert pod(pinned)["containers"][0]["image"] == f"{COREDNS}@{digest}"
+    assert pod(DEV)["containers"][0]["image"] == COREDNS
 
 
 def test_the_lab_builds_the_version_of_the_image() -> None:
     text = (ROOT / "toolchain/cluster/coredns/go.mod").read_text(encoding="utf-8")
-    assert f"github.com/coredns/coredns {COREDNS_IMAGE.rpartition(':')[2]}\n" in text
+    assert f"github.com/coredns/coredns {COREDNS.rpartition(':')[2]}\n" in text
 
 
 def test_the_lab_links_every_plugin_of_the_corefile() -> None:

@@ -17,7 +17,8 @@ from blueprint.openstack.projects.process_definition import Connection, Containe
 from blueprint.plan.planner import plan
 from blueprint.plan.sizing import load_sizing
 from blueprint.replicas import is_agent
-from blueprint.stackfile.settings import Images, Override, Settings
+from blueprint.stackfile.image_settings import Images
+from blueprint.stackfile.settings import Override, Settings
 from components.openstack.pod import divide
 from openstack import images, kolla
 from openstack.config.layers import ConfigFile
