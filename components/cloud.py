@@ -40,7 +40,7 @@ class CloudArgs:
     @property
     def certificates(self) -> Pki:
         """The certificates of etcd and Kubernetes."""
-        return Pki(Keyring("kubernetes", self.root_secret))
+        return Pki(Keyring("kubernetes", self.root_secret, given=self.given_secrets))
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ def parts(plan: Plan, node: Node, certificates: Pki) -> Parts:
 def _parts(plan: Plan, nodes: Sequence[Node], certificates: Pki) -> Parts:
     """Returns the files and steps of a pool's nodes. The files are templates, which are the same for all nodes."""
     node = nodes[0]
-    prepared = preparation.parts(plan, node)
+    prepared = preparation.parts(plan, node, certificates.keyring)
     if not node.is_kubernetes_node:
         return prepared + k8s_master.member_parts(plan, node, certificates)
     found = prepared + kubelet.parts(node) + node_loss.parts(plan) + node_dns.parts() + directories.parts(plan, node)

@@ -1,4 +1,4 @@
-"""Finds the secrets of other systems that a stack's options name, and reads those outside of the stack file."""
+"""Finds the secrets of other systems that a stack names, and reads those outside of the stack file."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ COPIED = "given"
 
 
 def used(settings: Settings) -> dict[str, GivenSecret]:
-    """Returns the secrets in the options of projects and services, by the stack file's key of the option."""
+    """Returns the secrets in options of projects and services, and in accounts of registries, by their keys."""
     holders = [(f"projects.{name}", each.options) for name, each in settings.projects.overrides.items()]
     holders += [(f"services.{name}", each.options) for name, each in settings.services.items()]
-    return {where: secret for name, given in holders for where, secret in in_options(f"quorate:{name}.options", given)}
+    found = {where: secret for name, given in holders for where, secret in in_options(f"quorate:{name}.options", given)}
+    accounts = settings.images.accounts.items()
+    return found | {f"quorate:images.accounts.{name}.password": each.password for name, each in accounts}
 
 
 def in_options(key: str, given: Options) -> Iterator[tuple[str, GivenSecret]]:

@@ -2,12 +2,39 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
-from blueprint.stackfile.values import Digests, Namespace, ObjectName, Registry, Strict
+from blueprint.stackfile.values import (
+    Digests,
+    Namespace,
+    ObjectName,
+    OthersSecret,
+    Registry,
+    RegistryHost,
+    Strict,
+    error,
+)
 from formats import image_reference
+
+ACCOUNTS = "registry-accounts"
+"""Name of the Secret with the stack's own accounts."""
+_USER = re.compile(r"[!-9;-~]{1,255}")
+
+
+def _user(value: str) -> str:
+    if not _USER.fullmatch(value):  # the message must not repeat what may be a password
+        raise error("is not the name of a user; write up to 255 characters without spaces and ':'")
+    return value
+
+
+class RegistryAccount(Strict):
+    """An account with which images are pulled from a registry."""
+
+    user: Annotated[str, AfterValidator(_user), Field(description="its name, without ':'")]
+    password: Annotated[OthersSecret, Field(description="where 'quorate up' finds the password or token")]
 
 
 class Images(Strict):
@@ -24,6 +51,13 @@ class Images(Strict):
             "accounts of all pods for their registries"
         ),
     ] = ()
+    accounts: Annotated[
+        dict[RegistryHost, RegistryAccount],
+        Field(
+            description="accounts by registry, such as registry.example:5000, for pods and for containerd of machines "
+            "that Quorate prepares"
+        ),
+    ] = {}
     mirror: Annotated[
         Registry | None,
         Field(
@@ -31,6 +65,11 @@ class Images(Strict):
             "paths: OpenStack's, Ceph's, Kubernetes', Calico's and nginx; `quorate images --copy` fills it"
         ),
     ] = None
+
+    @property
+    def secrets_of_pods(self) -> tuple[str, ...]:
+        """Names of the Secrets with accounts that every pod has."""
+        return (*self.pull_secrets, ACCOUNTS) if self.accounts else self.pull_secrets
 
     def located(self, reference: str) -> str:
         """Returns an image's reference with the mirror in place of its registry; as it is if there is no mirror."""

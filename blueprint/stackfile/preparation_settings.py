@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, StringConstraints
 
 from blueprint.problems import Problem
-from blueprint.stackfile.values import Strict
+from blueprint.stackfile.values import RegistryHost, Strict
 
 KEY = "quorate:prepare"
 NONE = "none"
@@ -20,7 +20,6 @@ _URL = r"^https?://[A-Za-z0-9][-A-Za-z0-9.:]*(/[-A-Za-z0-9._~/:%+]*)?$"
 user of a machine could read."""
 Url = Annotated[str, StringConstraints(pattern=_URL, max_length=500)]
 TimeServer = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]([-A-Za-z0-9.]{0,251}[A-Za-z0-9])?$")]
-RegistryHost = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?(:[0-9]{1,5})?$")]
 
 
 class ProgramArchive(Strict):

@@ -71,9 +71,9 @@ def secret_problems(configuration: Configuration) -> list[Problem]:
     problems: list[Problem] = []
     for key, value in configuration.raw.items():
         encrypted = key in configuration.encrypted
-        if encrypted and key in ("projects", "services"):
+        if encrypted and key in ("images", "projects", "services"):
             advice = "run 'quorate', or set PULUMI_OPTION_CONFIG_FILE to the stack's copy (docs/pulumi.md)"
-            message = f"has encrypted options, which only the stack's copy passes on; {advice}"
+            message = f"has encrypted values, which only the stack's copy passes on; {advice}"
             problems.append(Problem(f"{_PREFIX}{key}", message))
         elif encrypted and key not in SECRETS:
             problems.append(Problem(f"{_PREFIX}{key}", "is encrypted, but is not a secret; write it in clear text"))
@@ -117,12 +117,12 @@ def _clear_secrets(where: str, name: str, value: object) -> Iterator[str]:
 
 
 def _in_clear(where: str) -> Problem:
+    removed = "holds a secret in clear text; remove it from the file (and from its history)"
     if ".options." in where:
-        message = (
-            "holds a secret in clear text; remove it from the file (and from its history): Quorate derives "
-            f"the services' passwords itself; if another system gave it, write {FORMS}"
-        )
-        return Problem(where, message)
+        advice = f"Quorate derives the services' passwords itself; if another system gave it, write {FORMS}"
+        return Problem(where, f"{removed}: {advice}")
+    if where.startswith(f"{_PREFIX}images.accounts."):
+        return Problem(where, f"{removed}, and write {FORMS}")
     return Problem(
         where,
         "holds a secret in clear text; remove it from the file (and from its history), then write it with "

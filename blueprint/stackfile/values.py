@@ -170,6 +170,13 @@ def _option_value(value: object, handler: Callable[[object], Any]) -> Any:
         ) from None
 
 
+def _others_secret(value: object, handler: Callable[[object], Any]) -> Any:
+    try:
+        return handler(value)
+    except ValidationError:
+        raise error(f"is not the place of a secret; write {FORMS}") from None
+
+
 def _domain(value: str) -> str:
     if len(value) > _LONGEST_DOMAIN or not all(map(_DOMAIN_PART.fullmatch, value.split("."))):
         advice = "write one such as cloud.example.org, in lower case and without a scheme, a port or a path"
@@ -199,6 +206,8 @@ ObjectName = Annotated[str, AfterValidator(_object_name)]
 """A name of a Kubernetes object: a DNS subdomain (Kubernetes documentation, Object Names and IDs)."""
 Image = Annotated[str, AfterValidator(_image)]
 Registry = Annotated[str, AfterValidator(_registry)]
+RegistryHost = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?(:[0-9]{1,5})?$")]
+"""A registry without a path, such as registry.example:5000."""
 Namespace = Annotated[str, AfterValidator(_namespace)]
 Digest = Annotated[str, StringConstraints(pattern=r"^sha256:[0-9a-f]{64}$")]
 Digests = Annotated[dict[str, Digest], AfterValidator(_image_names)]
@@ -211,6 +220,8 @@ PlainValue = Annotated[
     WrapValidator(_plain_value),
 ]
 _Scalar = str | int | Annotated[float, Field(allow_inf_nan=False)] | bool
+OthersSecret = Annotated[GivenSecret, WrapValidator(_others_secret)]
+"""A secret that another system gave."""
 OptionValue = Annotated[_Scalar | tuple[_Scalar, ...] | GivenSecret, WrapValidator(_option_value)]
 """The value of an OpenStack option; blueprint/openstack/options.py checks it against the option's type."""
 

@@ -43,10 +43,10 @@ Contents = Mapping[str, str]
 
 
 class Pki:
-    """Certificates and keys of a stack. `keyring`: derives their secrets."""
+    """Certificates and keys of a stack. `keyring`: derives their secrets, and has those that machines were given."""
 
     def __init__(self, keyring: Keyring) -> None:
-        self._keyring = keyring
+        self.keyring = keyring
 
     def etcd_files(self, machine: Node, restarts: Unit) -> tuple[File, ...]:
         """Returns the certificates of the member of etcd on `machine`; on a master also its API server's for etcd.
@@ -96,7 +96,7 @@ class Pki:
 
     def kubeconfig(self, master: Node) -> pulumi.Output[str]:
         """Returns an administrator's kubeconfig. `master`: the master whose API server it names."""
-        return self._keyring.written(lambda reveal: {"": _administrator(master, reveal)}).apply(lambda found: found[""])
+        return self.keyring.written(lambda reveal: {"": _administrator(master, reveal)}).apply(lambda found: found[""])
 
     def _files(
         self, paths: list[str], write: Callable[[Reveal], dict[str, str]], restarts: Unit | None = None
@@ -106,10 +106,10 @@ class Pki:
 
     def _contents(self, placeholders: T, write: Callable[[Reveal], T]) -> pulumi.Output[T]:
         """Returns what `write` returns; `placeholders` in a preview without the root secret."""
-        if self._keyring.root is None:
+        if self.keyring.root is None:
             # Not an Output of a mapping, which wraps each of its values: a thousand take half a second.
             return pulumi.Output.secret("").apply(lambda _: placeholders)
-        return self._keyring.written(write)
+        return self.keyring.written(write)
 
 
 def _at(contents: pulumi.Output[dict[str, T]], path: str) -> pulumi.Output[T]:

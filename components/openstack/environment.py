@@ -11,15 +11,22 @@ import contract
 from blueprint.openstack.projects.process_definition import ProcessDefinition
 from blueprint.plan.layout import ServicePlan
 from blueprint.plan.plan import Plan
+from blueprint.stackfile.image_settings import ACCOUNTS
+from components import registry_accounts
 from components.component import Component, Facts, plain
-from components.openstack import ingress, network_policies, storage
+from components.kubernetes_api import core, meta
+from components.openstack import ingress, labels, network_policies, storage
 from components.openstack.project import Project, ProjectArgs
 from components.openstack.scope import Scope
+from components.registry_accounts import Accounts
 from components.secrets import Keyring
 from components.target import Target
 from openstack.config.wiring import Wiring, wiring
 from openstack.definition import ProjectDefinition
 from openstack.project_definitions import projects
+
+CONTENT = ".dockerconfigjson"
+"""Key of the only text in a Secret with accounts for registries."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +65,8 @@ class Environment(Component[EnvironmentArgs]):
         around = wiring(args.plan, args.name)
         nodes = network_policies.node_networks(args.plan)
         scope = Scope(args.name, around, keyring, nodes, foundation, args.target.secrets)
+        if accounts := args.plan.settings.images.accounts:
+            scope = _with_accounts(name, scope, accounts, self.child(depends_on=[foundation.namespace]))
         built: dict[str, Project] = {}
         last_quorum: Sequence[pulumi.Resource] = ()
         for project in projects(around.records):
@@ -71,6 +80,20 @@ class Environment(Component[EnvironmentArgs]):
         if args.plan.settings.ingress:
             opts = self.child(depends_on=[foundation.namespace])
             ingress.ingress(name, args.plan.settings.ingress, around, opts)
+
+
+def _with_accounts(name: str, scope: Scope, accounts: Accounts, opts: pulumi.ResourceOptions) -> Scope:
+    """Creates the Secret with accounts for registries, on which the scope's workloads then depend."""
+    content = scope.keyring.written(lambda reveal: {CONTENT: registry_accounts.docker_config(accounts, reveal)})
+    secret = core.Secret(
+        f"{name}-{ACCOUNTS}",
+        metadata=meta.ObjectMetaArgs(name=ACCOUNTS, namespace=scope.environment, labels=labels.common()),
+        type="kubernetes.io/dockerconfigjson",
+        string_data=content,
+        opts=scope.for_secrets(opts),
+    )
+    first = replace(scope.foundation, classes=[*scope.foundation.classes, secret])
+    return replace(scope, foundation=first)
 
 
 def _is_built(plan: Plan, project: ProjectDefinition, around: Wiring) -> bool:

@@ -155,7 +155,7 @@ def _digest(args: JobArgs, data: dict[str, str]) -> str:
         args.definition.environment,
         generations,
     ]
-    if names := args.settings.images.pull_secrets:  # without any, Jobs keep their names
+    if names := args.settings.images.secrets_of_pods:  # without any, Jobs keep their names
         content.append(names)
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:10]
 

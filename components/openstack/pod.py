@@ -225,7 +225,7 @@ def has_cluster_ip(process: ProcessDefinition, placement: ServicePlan) -> bool:
 
 def pull_secrets(settings: Settings) -> list[core.LocalObjectReferenceArgs] | None:
     """Returns the names of the Secrets with accounts for registries; None for none, since nodes may have accounts."""
-    return [core.LocalObjectReferenceArgs(name=name) for name in settings.images.pull_secrets] or None
+    return [core.LocalObjectReferenceArgs(name=name) for name in settings.images.secrets_of_pods] or None
 
 
 def split(resources: Resources, shares: Sequence[int]) -> list[core.ResourceRequirementsArgs]:

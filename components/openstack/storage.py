@@ -48,7 +48,7 @@ class Foundation:
 
     namespace: pulumi.Resource
     classes: Sequence[pulumi.Resource]
-    """The StorageClass and the PriorityClasses."""
+    """The StorageClass, the PriorityClasses, and the Secret with accounts for registries if there are any."""
 
 
 def foundation(name: str, environment: str, opts: pulumi.ResourceOptions) -> Foundation:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from blueprint.stackfile.image_settings import RegistryAccount
 from blueprint.stackfile.preparation_settings import Preparation
+from components import registry_accounts
 from components.machine import File, Unit
+from components.secrets import Keyring
 from files.yaml_writer import literal
 
 UNIT = Unit("containerd.service")
 """Containers go on while it restarts."""
+CONFIGURATION = "/etc/containerd/config.toml"
 PLUGINS = "/opt/cni/bin"
 """Where Calico's manifest, and Kubernetes' package of plugins, install them."""
 
@@ -39,12 +46,28 @@ Environment="HTTP_PROXY={proxy}" "HTTPS_PROXY={proxy}" "NO_PROXY={direct}"
 """
 
 
-def files(wanted: Preparation, sandbox: str, direct: str) -> tuple[File, ...]:
-    """Returns containerd's files. `sandbox`: image of pods' sandboxes. `direct`: what no proxy is asked for."""
-    configuration = _CONFIGURATION.format(sandbox=sandbox, plugins=PLUGINS)
+@dataclass(frozen=True)
+class Runtime:
+    """What containerd's own file says of a stack."""
+
+    sandbox: str
+    """Image of pods' sandboxes."""
+    accounts: Mapping[str, RegistryAccount]
+    """Accounts by registry: kubelet sends those of pods, but pulls the sandbox, and kubeadm its images, without."""
+
+    def configuration(self, keyring: Keyring) -> File:
+        """Returns the file, which is a secret one if it has passwords."""
+        text = _CONFIGURATION.format(sandbox=self.sandbox, plugins=PLUGINS)
+        if not self.accounts:
+            return File(CONFIGURATION, literal(text), restarts=UNIT)
+        written = keyring.written(lambda reveal: text + registry_accounts.containerd_tables(self.accounts, reveal))
+        return File(CONFIGURATION, written, mode=0o600, secret=True, restarts=UNIT)
+
+
+def files(wanted: Preparation, direct: str) -> tuple[File, ...]:
+    """Returns containerd's other files: mirrors and proxy. `direct`: what no proxy is asked for."""
     proxy = _PROXY.format(proxy=wanted.proxy, direct=direct)
     return (
-        File("/etc/containerd/config.toml", literal(configuration), restarts=UNIT),
         *(
             # containerd reads these for each image, without a restart.
             File(f"/etc/containerd/certs.d/{_directory(registry)}/hosts.toml", literal(_MIRROR.format(mirror=mirror)))

@@ -20,6 +20,7 @@ from blueprint.plan.nodes import Node
 from blueprint.plan.plan import Plan
 from components.machine import File, Parts, Step
 from components.preparation import container_runtime
+from components.secrets import Keyring
 from files.yaml_writer import literal
 
 SCRIPT = "/usr/local/lib/quorate/prepare"
@@ -48,8 +49,11 @@ WantedBy=multi-user.target
 """What kubeadm expects of kubelet's unit, and Kubernetes' packages bring. It starts when kubeadm has configured it."""
 
 
-def parts(plan: Plan, node: Node) -> Parts:
-    """Returns the files and steps that prepare a machine; none if the stack's machines are prepared by others."""
+def parts(plan: Plan, node: Node, keyring: Keyring) -> Parts:
+    """Returns the files and steps that prepare a machine; none if the stack's machines are prepared by others.
+
+    `keyring`: reveals the passwords of registries.
+    """
     wanted = plan.settings.prepare
     if not wanted.is_done:
         return Parts()
@@ -62,8 +66,9 @@ def parts(plan: Plan, node: Node) -> Parts:
         found += Parts(steps=(_step("clock", "Keeps the clock right, by the stack's time servers if it names any."),))
     if node.is_kubernetes_node:
         minor = int(plan.settings.kubernetes.split(".")[1])
-        sandbox = plan.settings.images.located(node_software.sandbox(minor))
-        found += Parts(container_runtime.files(wanted, sandbox, _direct(plan)))
+        images = plan.settings.images
+        runtime = container_runtime.Runtime(images.located(node_software.sandbox(minor)), images.accounts)
+        found += Parts((runtime.configuration(keyring), *container_runtime.files(wanted, _direct(plan))))
         found += Parts(steps=(_step("containerd", "Starts containerd."),))
         if wanted.programs == "archives":
             found += Parts((File("/etc/systemd/system/kubelet.service", literal(_KUBELET_UNIT)),))

@@ -34,7 +34,7 @@ def machine(of: Plan, name: str) -> Node:
 
 def files(of: Plan, name: str) -> dict[str, str]:
     node = machine(of, name)
-    return filled(preparation.parts(of, node), variables(node))
+    return filled(preparation.parts(of, node, CERTIFICATES.keyring), variables(node))
 
 
 def steps(of: Plan, name: str) -> list[str]:

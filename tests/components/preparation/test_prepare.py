@@ -13,6 +13,7 @@ import pytest
 from blueprint.plan.planner import plan
 from components import preparation
 from components.machine import filled, variables
+from tests.blueprint.stackfile.placeholders import CERTIFICATES
 from tests.stacks import ROOT, full_size, parsed
 
 SCRIPT = ROOT / "components" / "preparation" / "prepare.sh"
@@ -56,7 +57,7 @@ class BareMachine:
         """Writes the files of the stack."""
         made = plan(parsed(full_size("100", prepare=prepare)))
         node = made.masters[0]
-        for path, text in filled(preparation.parts(made, node), variables(node)).items():
+        for path, text in filled(preparation.parts(made, node, CERTIFICATES.keyring), variables(node)).items():
             target = self.root / path.lstrip("/")
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(text)

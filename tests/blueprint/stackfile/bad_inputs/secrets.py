@@ -51,6 +51,19 @@ CASES = {
         stack(images={"registry": "u:hunter2@quay.io"}),
         "quorate:images.registry: a value that holds a secret is not a valid registry; write a host",
     ),
+    "a registry's password": Bad(
+        stack(images={"accounts": {"quay.io": {"user": "u", "password": "hunter2"}}}),
+        "quorate:images.accounts.quay.io.password: holds a secret in clear text; remove it from the file (and from its "
+        "history), and write {environment: NAME}, {file: path}",
+    ),
+    "a registry's password at a place that is none": Bad(
+        stack(images={"accounts": {"quay.io": {"user": "u", "password": {"vault": "a/b"}}}}),
+        "quorate:images.accounts.quay.io.password: is not the place of a secret; write {environment: NAME}",
+    ),
+    "a registry's user with a password": Bad(
+        stack(images={"accounts": {"quay.io": {"user": "u:hunter2", "password": {"environment": "A"}}}}),
+        "quorate:images.accounts.quay.io.user: is not the name of a user; write up to 255 characters",
+    ),
     "an image with a password": Bad(
         stack(services={"mysqld": {"image": "u:hunter2@quay.io/x:1"}}),
         "quorate:services.mysqld.image: a value that holds a secret is not a valid image reference",
