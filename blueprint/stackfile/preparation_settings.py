@@ -8,7 +8,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, StringConstraints
 
 from blueprint.problems import Problem
-from blueprint.stackfile.values import RegistryHost, Strict
+from blueprint.stackfile import authorities
+from blueprint.stackfile.values import ProjectPath, RegistryHost, Strict
 
 KEY = "quorate:prepare"
 NONE = "none"
@@ -20,6 +21,9 @@ _URL = r"^https?://[A-Za-z0-9][-A-Za-z0-9.:]*(/[-A-Za-z0-9._~/:%+]*)?$"
 user of a machine could read."""
 Url = Annotated[str, StringConstraints(pattern=_URL, max_length=500)]
 TimeServer = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]([-A-Za-z0-9.]{0,251}[A-Za-z0-9])?$")]
+
+
+DirectHost = Annotated[str, StringConstraints(pattern=r"^\.?[A-Za-z0-9][-A-Za-z0-9.]{0,251}(/[0-9]{1,2})?$")]
 
 
 class ProgramArchive(Strict):
@@ -60,6 +64,21 @@ class Preparation(Strict):
     proxy: Annotated[
         Url | None, Field(description="HTTP proxy of apt, of downloads and of containerd, for addresses outside")
     ] = None
+    direct: Annotated[
+        tuple[DirectHost, ...],
+        Field(
+            strict=False,
+            description="names, domains such as .example.org, addresses and networks of the site that no proxy is "
+            "asked for, beside the stack's own networks",
+        ),
+    ] = ()
+    authorities: Annotated[
+        tuple[ProjectPath, ...],
+        Field(
+            strict=False,
+            description="PEM files with certificates of the site's own authorities, which the machines then trust",
+        ),
+    ] = ()
 
     @property
     def is_done(self) -> bool:
@@ -91,6 +110,11 @@ def problems(wanted: Preparation, *, has_existing_machines: bool) -> Iterator[Pr
         return
     if has_existing_machines:
         yield Problem(KEY, "prepares machines of a new cluster; with machines: existing, remove it")
+    if wanted.direct and not wanted.proxy:
+        yield Problem(
+            f"{KEY}.direct", "is what no proxy is asked for, and there is no proxy; write proxy too, or remove it"
+        )
+    yield from authorities.problems(f"{KEY}.authorities", wanted.authorities)
     wanted_archives = PROGRAMS if wanted.programs == "archives" else ()
     for name in wanted_archives:
         if name not in wanted.archives:

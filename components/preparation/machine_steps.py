@@ -9,7 +9,8 @@ of quorate:kubernetes or of archives therefore changes no running cluster.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import hashlib
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from blueprint.distributions import DISTRIBUTIONS
 from blueprint.kernel_settings import MODULES, kernel_settings
 from blueprint.plan.nodes import Node
 from blueprint.plan.plan import Plan
+from blueprint.stackfile import authorities
 from components.machine import File, Parts, Step
 from components.preparation import container_runtime
 from components.secrets import Keyring
@@ -60,6 +62,9 @@ def parts(plan: Plan, node: Node, keyring: Keyring) -> Parts:
     found = Parts(_files(plan, node), (_step("packages", "Installs what a bare distribution lacks."),))
     if wanted.proxy:
         found += Parts((File("/etc/apt/apt.conf.d/90quorate-proxy", literal(_APT_PROXY.format(proxy=wanted.proxy))),))
+    if wanted.authorities:
+        files = tuple(_authorities(wanted.authorities))
+        found += Parts(files, (_step("authorities", "Trusts the certificates of the site's own authorities."),))
     found += Parts(steps=(_step("programs", "Installs the programs of Kubernetes, and etcd beside a member."),))
     if not _shares_a_kernel(node):
         found += _kernel(node)
@@ -73,6 +78,14 @@ def parts(plan: Plan, node: Node, keyring: Keyring) -> Parts:
         if wanted.programs == "archives":
             found += Parts((File("/etc/systemd/system/kubelet.service", literal(_KUBELET_UNIT)),))
     return found
+
+
+def _authorities(paths: Iterable[str]) -> Iterator[File]:
+    """Yields a file for each certificate, by its digest: the order of files in the stack file changes nothing."""
+    texts = {text for path in paths for text in authorities.certificates(path)}
+    for text in sorted(texts):
+        name = hashlib.sha256(text.encode()).hexdigest()[:12]
+        yield File(f"{DIRECTORY}/authorities/{name}.crt", literal(text))
 
 
 _APT_PROXY = 'Acquire::http::Proxy "{proxy}";\nAcquire::https::Proxy "{proxy}";\n'
@@ -128,10 +141,11 @@ def _environment(plan: Plan, node: Node) -> str:
 
 
 def _direct(plan: Plan) -> str:
-    """Returns what machines reach without a proxy: themselves, the stack's networks, and the cluster's names."""
+    """Returns what machines reach without a proxy: themselves, the stack's networks, and names of cluster and site."""
     networks = plan.settings.networks
     known = (networks.management, networks.pods, networks.services)
-    return ",".join(("localhost", "127.0.0.1", *(str(each) for each in known if each), ".svc", ".cluster.local"))
+    own = ("localhost", "127.0.0.1", *(str(each) for each in known if each), ".svc", ".cluster.local")
+    return ",".join((*own, *plan.settings.prepare.direct))
 
 
 def _kernel(node: Node) -> Parts:

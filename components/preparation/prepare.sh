@@ -4,6 +4,7 @@
 #   prepare has-PART | set-PART
 #
 #   packages    what the distribution has: containerd, chrony and others, by the programs that they bring
+#   authorities the certificates of the site's own authorities
 #   programs    kubelet, kubeadm and kubectl of the stack's version; etcd, etcdctl and etcdutl beside a member
 #   kernel      modules and sysctls
 #   swap        no swap, now and at the next start
@@ -24,6 +25,8 @@ MODULES=$ROOT/etc/modules-load.d/quorate.conf
 FSTAB=$ROOT/etc/fstab
 MEMBERS=$ROOT/usr/local/lib/quorate/members
 BIN=$ROOT/usr/bin
+TRUSTED=$ROOT/usr/local/share/ca-certificates
+BUNDLE=$ROOT/etc/ssl/certs/ca-certificates.crt
 LOCKED=600 # seconds to wait for another apt, such as that of unattended upgrades. Project figure
 
 # shellcheck source=/dev/null
@@ -68,9 +71,34 @@ has_packages() {
 
 set_packages() {
   find_distribution
+  # The mirror of the distribution may have a certificate of the site.
+  if has update-ca-certificates && ! has_authorities; then set_authorities; fi
   apt update
   # shellcheck disable=SC2046 # one word for each package
   apt install --yes --no-install-recommends $(missing_packages)
+}
+
+# Certificates that the stack no longer has are not trusted any more.
+has_authorities() {
+  for each in "$HERE"/authorities/*.crt; do
+    [ -f "$each" ] || continue
+    cmp -s "$each" "$TRUSTED/quorate-${each##*/}" || return 1
+    grep -qxF "$(sed -n 2p "$each")" "$BUNDLE" || return 1
+  done
+  for each in "$TRUSTED"/quorate-*.crt; do
+    [ ! -f "$each" ] || [ -f "$HERE/authorities/${each##*/quorate-}" ] || return 1
+  done
+}
+
+set_authorities() {
+  mkdir -p "$TRUSTED"
+  rm -f "$TRUSTED"/quorate-*.crt
+  for each in "$HERE"/authorities/*.crt; do
+    [ ! -f "$each" ] || install -m 0644 "$each" "$TRUSTED/quorate-${each##*/}"
+  done
+  update-ca-certificates >/dev/null
+  # containerd reads the system's certificates when it starts.
+  if systemctl is-active --quiet containerd.service; then systemctl restart containerd.service; fi
 }
 
 version() { # program
@@ -246,6 +274,8 @@ set_containerd() { systemctl enable --now --quiet containerd.service; }
 case ${1-} in
 has-packages) has_packages ;;
 set-packages) set_packages ;;
+has-authorities) has_authorities ;;
+set-authorities) set_authorities ;;
 has-programs) has_programs ;;
 set-programs) set_programs ;;
 has-kernel) has_kernel ;;
@@ -257,7 +287,7 @@ set-clock) set_clock ;;
 has-containerd) has_containerd ;;
 set-containerd) set_containerd ;;
 *)
-  echo "usage: $0 has-PART|set-PART, with a part of packages, programs, kernel, swap, clock, containerd" >&2
+  echo "usage: $0 has-PART|set-PART, with a part of packages, authorities, programs, kernel, swap, clock, containerd" >&2
   exit 2
   ;;
 esac

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from blueprint.plan.planner import plan
 from components import machine_files, preparation
 from components.machine import filled, variables
 from tests.blueprint.stackfile.placeholders import CERTIFICATES
+from tests.components.preparation.certificate import certificate
 from tests.stacks import full_size, parsed, server
 
 DIGEST = "0" * 64
@@ -144,6 +146,31 @@ def test_a_proxy_is_for_addresses_outside() -> None:
     drop_in = found["/etc/systemd/system/containerd.service.d/proxy.conf"]
     assert '"HTTPS_PROXY=http://proxy.example:3128"' in drop_in
     assert "172.16.0.0/13,172.24.0.0/16,.svc,.cluster.local" in drop_in
+
+
+def test_what_the_site_reaches_by_itself_is_not_asked_of_the_proxy() -> None:
+    wanted = {"programs": "packages", "proxy": "http://proxy.example:3128", "direct": [".site.example", "10.0.0.0/8"]}
+    of = made(wanted, networks={"management": "10.20.0.0/16"})
+    networks = "10.20.0.0/16,172.16.0.0/13,172.24.0.0/16"
+    expected = f"localhost,127.0.0.1,{networks},.svc,.cluster.local,.site.example,10.0.0.0/8"
+    assert f'"NO_PROXY={expected}"' in files(of, "cmp1")["/etc/systemd/system/containerd.service.d/proxy.conf"]
+    assert values(of, "cmp1")["DIRECT"] == expected
+
+
+@pytest.mark.parametrize("name", ["master1", "cmp1"])
+def test_the_sites_authorities_are_trusted_before_anything_is_downloaded(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    first, second = certificate("first"), certificate("second")
+    (tmp_path / "one.pem").write_text(f"subject=first\n{first}\nissuer=x\n{second}")
+    (tmp_path / "two.pem").write_text(first)
+    of = made({"programs": "packages", "authorities": ["one.pem", "two.pem"]})
+    found = {path: text for path, text in files(of, name).items() if path.startswith("/etc/quorate/authorities/")}
+    assert sorted(found.values()) == sorted([first, second])
+    assert steps(of, name)[:3] == ["prepare-packages", "prepare-authorities", "prepare-programs"]
+    other = made({"programs": "packages", "authorities": ["two.pem", "one.pem"]})
+    assert files(other, name) == files(of, name)
 
 
 def test_a_system_container_keeps_its_hosts_kernel_swap_and_clock() -> None:

@@ -14,6 +14,7 @@ from blueprint.plan.planner import plan
 from components import preparation
 from components.machine import filled, variables
 from tests.blueprint.stackfile.placeholders import CERTIFICATES
+from tests.components.preparation.certificate import certificate
 from tests.stacks import ROOT, full_size, parsed
 
 SCRIPT = ROOT / "components" / "preparation" / "prepare.sh"
@@ -208,6 +209,52 @@ def test_downloads_go_through_the_proxy(machine: BareMachine) -> None:
     members(machine)
     assert machine.run("set-programs").returncode == 0
     assert all("--proxy http://proxy.example:3128" in note for note in machine.notes if note.startswith("curl"))
+
+
+UPDATE = """\
+echo "update-ca-certificates" >>"$NOTES"
+mkdir -p "$ROOT/etc/ssl/certs"
+cat "$ROOT"/usr/local/share/ca-certificates/*.crt >"$ROOT/etc/ssl/certs/ca-certificates.crt" 2>/dev/null || :
+"""
+
+
+def test_the_sites_authorities_are_trusted(
+    machine: BareMachine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    texts = [certificate("first"), certificate("second")]
+    (tmp_path / "ca.pem").write_text("".join(texts))
+    machine.has("update-ca-certificates", UPDATE)
+    machine.prepared_by(programs="packages", authorities=["ca.pem"])
+    assert machine.run("has-authorities").returncode == 1
+    assert machine.run("set-authorities").returncode == 0
+    bundle = machine.root / "etc/ssl/certs/ca-certificates.crt"
+    assert all(text in bundle.read_text() for text in texts)
+    assert machine.run("has-authorities").returncode == 0
+    assert "systemctl restart containerd.service" in machine.notes
+
+    bundle.write_text(texts[0])
+    assert machine.run("has-authorities").returncode == 1, "the list of the system was written anew without one"
+
+    for path in (machine.root / "etc/quorate/authorities").iterdir():
+        if path.read_text() == texts[1]:
+            path.unlink()
+    assert machine.run("has-authorities").returncode == 1, "one is trusted that the stack no longer has"
+    assert machine.run("set-authorities").returncode == 0
+    assert texts[1] not in bundle.read_text()
+    assert machine.run("has-authorities").returncode == 0
+
+
+def test_the_distributions_mirror_may_have_a_certificate_of_the_site(
+    machine: BareMachine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ca.pem").write_text(certificate("first"))
+    machine.has("update-ca-certificates", UPDATE)
+    machine.prepared_by(programs="packages", authorities=["ca.pem"])
+    assert machine.run("set-packages").returncode == 0
+    words = [note.split()[0] for note in machine.notes]
+    assert words.index("update-ca-certificates") < words.index("apt-get")
 
 
 def test_swap_is_off_now_and_later(machine: BareMachine) -> None:

@@ -31,6 +31,30 @@ CASES = {
         programs="packages",
         archives={"etcd": {"url": "https://site.example/etcd.tar.gz"}},
     ),
+    "an authority that is not there": prepare(
+        ".authorities[0]", "ca.pem cannot be read: ", programs="packages", authorities=["ca.pem"]
+    ),
+    "an authority without a certificate": Bad(
+        stack(prepare={"programs": "packages", "authorities": ["ca.pem"]}),
+        f"{KEY}.authorities[0]: ca.pem has no certificate; write a file in PEM",
+        files={"ca.pem": "hello"},
+    ),
+    "an authority with its key": Bad(
+        stack(prepare={"programs": "packages", "authorities": ["ca.pem"]}),
+        f"{KEY}.authorities[0]: ca.pem has a private key, which no machine needs",
+        files={"ca.pem": "-----BEGIN PRIVATE KEY-----\nhunter2\n-----END PRIVATE KEY-----\n"},
+    ),
+    "an authority that is broken": Bad(
+        stack(prepare={"programs": "packages", "authorities": ["ca.pem"]}),
+        f"{KEY}.authorities[0]: ca.pem has a certificate that cannot be read; replace it",
+        files={"ca.pem": "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"},
+    ),
+    "what no proxy is asked for without one": prepare(
+        ".direct", "is what no proxy is asked for, and there is no proxy", programs="packages", direct=[".a.example"]
+    ),
+    "what no proxy is asked for as a URL": prepare(
+        ".direct[0]", "'https://a' does not", programs="packages", proxy="http://p:1", direct=["https://a"]
+    ),
     "an archive by a path": prepare(
         ".archives.etcd.url",
         "'file:///etcd' does not",
