@@ -272,14 +272,18 @@ def topology(
     files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="Each file is an environment of one cluster.")],
     nodes: Annotated[str, typer.Option(help="Comma-separated nodes; node[1-3] is three nodes.", metavar="NAMES")],
     as_json: JsonOption = False,
+    *,
+    to_stack: Annotated[bool, typer.Option("--to-stack", help="Print a stack file of FILE instead.")] = False,
 ) -> int:
-    """Show which services a Fuel-CCP topology places on which nodes, and its errors."""
+    """Show what each line of a Fuel-CCP topology becomes on which nodes, and its errors."""
     from commands.plan import topology_table
 
     try:
         names = topology_table.expand_nodes(nodes)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--nodes") from None
+    if to_stack:
+        return topology_table.write_stack(files, names)
     return topology_table.show(files, names, as_json=as_json)
 
 

@@ -22,7 +22,7 @@ from blueprint.stackfile import further_clusters
 from blueprint.stackfile.inventory import Machine, machines
 from blueprint.stackfile.server_checks import is_mixed
 from blueprint.stackfile.settings import Override, Settings
-from blueprint.topology import ByRow, by_row, place, read_topology
+from blueprint.topology import ByRow, agent_hosts, by_row, place, read_topology
 from blueprint.topology_databases import of_topology, with_databases
 from contract import COMPUTE_POOL, CONTROLLER_POOL, ETCD_ROLE, MASTER_POOL, MONITORING_POOL, STORAGE_POOL
 from proof.cluster import RunningNode
@@ -109,9 +109,9 @@ def expected_state(settings: Settings) -> ExpectedState:
     if settings.topology:
         names = [machine.name for machine in inventory if MASTER_POOL not in machine.roles]
         settings = with_databases(settings, names)
-        placed, elsewhere = _placed(settings, names)
+        placed, elsewhere, watched = _placed(settings, names)
         expected = tuple(_of_topology(rows, settings, placed))
-        used = {name for each in expected for name in each.nodes or ()}.union(*elsewhere.values())
+        used = {name for each in expected for name in each.nodes or ()}.union(watched, *elsewhere.values())
         inventory = [each for each in inventory if MASTER_POOL in each.roles or each.name in used]
     elif _is_small_lab(settings, architecture, inventory):
         expected = tuple(_of_small_lab(rows, settings, inventory))
@@ -211,13 +211,18 @@ def _can_be_apart(one: ExpectedRow, other: ExpectedRow) -> bool:
     return (one.instances or 0) + (other.instances or 0) <= len(nodes)
 
 
-def _placed(settings: Settings, names: list[str]) -> tuple[ByRow, Mapping[str, frozenset[str]]]:
-    """Returns the services of a Fuel-CCP topology by row, and the nodes of Galera clusters of single projects."""
+def _placed(settings: Settings, names: list[str]) -> tuple[ByRow, Mapping[str, frozenset[str]], frozenset[str]]:
+    """Returns the services of a Fuel-CCP topology by row, the nodes of Galera clusters of single projects, and those
+    of agents."""
     topology = read_topology(Path(settings.topology or ""), settings.records)
     placement = place(topology, names)
     own = of_topology(topology, placement)
     clusters = {name: frozenset(placed.hosts) for name, placed in own.placed(placement).items()}
-    return by_row(own.others(placement)), clusters
+    return (
+        by_row(own.others(placement)),
+        clusters,
+        frozenset(host for hosts in agent_hosts(placement).values() for host in hosts),
+    )
 
 
 def _of_topology(rows: Iterable[Row], settings: Settings, placed: ByRow) -> Iterable[ExpectedRow]:

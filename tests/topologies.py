@@ -26,6 +26,7 @@ class Output(TypedDict):
     """What the command prints with --json; `environments` in the place of `services` where it read several files."""
 
     services: dict[str, dict[str, object]]
+    lines: list[dict[str, str]]
     environments: dict[str, dict[str, object]]
     findings: list[dict[str, str]]
 

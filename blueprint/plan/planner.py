@@ -38,7 +38,7 @@ from contract import ETCD_ROLE
 def plan(settings: Settings) -> Plan:
     """Computes the plan of a stack. Raises InvalidStackError, with every problem found, if the stack is invalid."""
     inventory = machines(settings)
-    settings = _with_databases(settings, inventory)
+    settings = _with_topology(settings, inventory)
     problems = checks.problems(settings)
     try:
         architecture = _architecture(settings, inventory)
@@ -117,15 +117,15 @@ def _laid_out(settings: Settings, inventory: Sequence[Machine], architecture: Ar
     return by_topology(settings, inventory, architecture)
 
 
-def _with_databases(settings: Settings, inventory: Sequence[Machine]) -> Settings:
-    """Returns the settings with the Galera clusters that the stack's topology gives to single projects."""
+def _with_topology(settings: Settings, inventory: Sequence[Machine]) -> Settings:
+    """Returns the settings with those that the stack's topology adds."""
     if settings.topology is None:
         return settings
     # As in _laid_out.
-    from blueprint import topology_databases  # noqa: PLC0415
+    from blueprint import topology_settings  # noqa: PLC0415
     from blueprint.plan import topology_layout  # noqa: PLC0415
 
-    return topology_databases.with_databases(settings, topology_layout.node_names(inventory))
+    return topology_settings.with_topology(settings, topology_layout.node_names(inventory))
 
 
 def _architecture(settings: Settings, inventory: tuple[Machine, ...]) -> Architecture:

@@ -9,11 +9,11 @@ them.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from blueprint import replicas, topology_databases
+from blueprint import replicas, topology_databases, topology_settings
 from blueprint.architecture.model import Architecture
 from blueprint.plan import topology_services
 from blueprint.plan.companions import beside_rows
@@ -25,7 +25,7 @@ from blueprint.replicas import Reason, Replicas
 from blueprint.stackfile.further_clusters import GALERA
 from blueprint.stackfile.inventory import Machine
 from blueprint.stackfile.settings import Settings
-from blueprint.topology import ByRow, TopologyError, by_row, companions_of, place, read_topology
+from blueprint.topology import ByRow, Placement, TopologyError, agent_hosts, by_row, companions_of, place, read_topology
 from blueprint.topology.definitions import catalogue
 from contract import COMPUTE_POOL, CONTROLLER_POOL, ETCD_ROLE, MASTER_POOL, STORAGE_POOL
 
@@ -52,6 +52,7 @@ def by_topology(settings: Settings, inventory: Sequence[Machine], architecture: 
     ]
     problems = [Problem(f"{KEY} ({finding.key})", finding.message) for finding in errors]
     problems += topology_services.problems(topology, placement, architecture, settings.records)
+    problems += topology_settings.problems(placement.configs)
     problems += _mixed_roles(inventory)
     own = topology_databases.of_topology(topology, placement)
     problems += topology_databases.problems(own)
@@ -59,6 +60,7 @@ def by_topology(settings: Settings, inventory: Sequence[Machine], architecture: 
     rows, beside = by_row(others), companions_of(others)
     beside = {**beside, **{name: {name: placed} for name, placed in own.placed(placement).items()}}
     hosts = _hosts({**rows, **beside})
+    hosts |= _of_agents(others, {name for names in hosts.values() for name in names})
     nodes = tuple(_node(machine, inventory, hosts) for machine in inventory if _is_used(machine, hosts))
     services = tuple(_services(settings, architecture, rows, hosts, nodes))
     warnings = [*topology_services.warnings(others), *topology_services.store_warnings(settings, others)]
@@ -102,6 +104,15 @@ def _hosts(rows: ByRow) -> dict[str, tuple[str, ...]]:
         row: tuple(dict.fromkeys(host for each in services.values() for host in each.hosts))
         for row, services in rows.items()
     }
+
+
+def _of_agents(placement: Placement, used: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """Maps agents that run on every node to the nodes on which a topology places nothing else, so that they run there.
+
+    `used`: the nodes of other services.
+    """
+    agents = agent_hosts(placement)
+    return {agent: alone for agent, names in agents.items() if (alone := tuple(n for n in names if n not in used))}
 
 
 def _node(machine: Machine, inventory: Sequence[Machine], hosts: Mapping[str, Sequence[str]]) -> Node:

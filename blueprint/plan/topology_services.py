@@ -1,8 +1,8 @@
 """Checks whether a stack can run the services of a Fuel-CCP topology, and rejects those that Quorate cannot build.
 
 The definition of each service of Fuel-CCP (CcpService) contains the architecture's row, or the row whose pods include
-the service, or the note that no stack needs it, or that Quorate cannot build it yet. A service that is not built is
-rejected, because the stack would lack it without a message.
+the service, or the agents that do its work, or the note that no stack needs it, or that Quorate cannot build it yet. A
+service that is not built is rejected, because the stack would lack it without a message.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from blueprint.openstack.projects.records import Records
 from blueprint.plan.companions import beside_rows
 from blueprint.problems import Problem
 from blueprint.stackfile.settings import Settings
-from blueprint.topology import Placement, Topology, TopologyFinding, by_row, companions_of
+from blueprint.topology import Placement, Topology, TopologyFinding, by_row, companions_of, left_out
 from blueprint.topology.definitions import catalogue
 
 KEY = "quorate:topology"
@@ -29,6 +29,8 @@ def refusal(name: str, records: Records) -> str | None:
         return f"is not built yet; remove it: {definition.not_built}"
     if definition and definition.not_needed:
         return f"is not needed; remove it: {definition.not_needed}"
+    if definition and definition.agents:
+        return f"is not needed; remove it: {', '.join(definition.agents)} run on every node"
     if definition and definition.use_instead:
         return f"is retired upstream; remove it and use {definition.use_instead}"
     return None
@@ -68,10 +70,10 @@ def warnings(placement: Placement) -> Iterator[str]:
         if finding.severity == "warning" and not is_about_absent(finding, placement):
             yield f"topology, {finding.key}: {finding.message}"
     for name, placed in placement.services.items():
-        if reason := placement.known.services[placed.definition].not_needed:
-            yield f"topology: {name} is ignored: {reason}"
+        if reason := left_out(placement, placement.known.services[placed.definition]):
+            yield f"topology: {name} is left out: {reason}"
     for row, services in (*by_row(placement).items(), *companions_of(placement).items()):
-        if len(services) > 1:
+        if len(services) > 1 and row not in placement.known.follows:
             yield f"topology: {', '.join(services)} run as one service, {row}, on the nodes of all of them"
 
 
@@ -97,4 +99,5 @@ def is_about_absent(finding: TopologyFinding, placement: Placement) -> bool:
     definition = placement.known.services.get(placed.definition if placed else name)
     if definition is None:
         return False
-    return bool(definition.not_needed or (finding.rule == "unplaced-dependency" and definition.not_built))
+    absent = definition.not_needed or definition.agents
+    return bool(absent or (finding.rule == "unplaced-dependency" and definition.not_built))

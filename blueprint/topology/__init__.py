@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from blueprint.topology.databases import Databases, databases
 from blueprint.topology.place import place, roles_by_node, services_by_node
-from blueprint.topology.rows import ByRow, by_row, companions_of
+from blueprint.topology.rows import ByRow, agent_hosts, by_row, companions_of
 from blueprint.topology.sections import read_topology
 from blueprint.topology.shapes import (
     Kind,
@@ -17,10 +17,13 @@ from blueprint.topology.shapes import (
     NodeKey,
     Placement,
     ServicePlacement,
+    StackSetting,
     Topology,
     TopologyError,
     TopologyFinding,
+    TopologyLine,
 )
+from blueprint.topology.topology_report import left_out, report
 from blueprint.topology.validate import judge_together
 
 __all__ = [
@@ -31,15 +34,20 @@ __all__ = [
     "NodeKey",
     "Placement",
     "ServicePlacement",
+    "StackSetting",
     "Topology",
     "TopologyError",
     "TopologyFinding",
+    "TopologyLine",
+    "agent_hosts",
     "by_row",
     "companions_of",
     "databases",
     "judge_together",
+    "left_out",
     "place",
     "read_topology",
+    "report",
     "roles_by_node",
     "services_by_node",
 ]

@@ -12,8 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
+from typing import Literal
 
-from blueprint.topology.shapes import Placement, ServicePlacement, Topology, TopologyFinding
+from blueprint.topology.config_lines import config_lines
+from blueprint.topology.shapes import Placement, ServicePlacement, Topology, TopologyFinding, TopologyLine
 from blueprint.topology.validate import judge
 from text.quoting import first_of
 from text.suggestion import did_you_mean
@@ -32,24 +34,27 @@ def place(topology: Topology, nodes: Sequence[str]) -> Placement:
 
     `nodes`: names of the real nodes.
     """
-    matches = _matches(topology, nodes)
-    sources = _sources(topology, matches)
+    found = matches(topology, nodes)
+    sources = _sources(topology, found)
     services = {name: _placed(topology, name, sources[name]) for name in sorted(sources) if _is_defined(topology, name)}
+    configs = tuple(config_lines(topology, found))
     findings = chain(
         topology.findings,
-        _judge_keys(topology, matches),
+        _judge_configs(configs, "error"),
+        _judge_keys(topology, found),
         _judge_roles(topology),
         _judge_doubles(sources),
         _judge_replicas(topology, services, sources),
-        judge(topology, matches, services),
+        judge(topology, found, services),
+        _judge_configs(configs, "warning"),
     )
-    return Placement(services, tuple(dict.fromkeys(islice(findings, MOST_FINDINGS))), topology.known)
+    return Placement(services, tuple(dict.fromkeys(islice(findings, MOST_FINDINGS))), topology.known, configs)
 
 
 def roles_by_node(topology: Topology, nodes: Sequence[str]) -> dict[str, set[str]]:
     """Returns the roles of each node in a topology, by node, in the order of `nodes`; an empty set for no role."""
     roles: dict[str, set[str]] = {node: set() for node in nodes}
-    for key, matched in _matches(topology, nodes).items():
+    for key, matched in matches(topology, nodes).items():
         for node in matched:
             roles[node].update(topology.nodes[key].roles)
     return roles
@@ -67,7 +72,7 @@ def services_by_node(topology: Topology, nodes: Sequence[str]) -> dict[str, set[
     return services
 
 
-def _matches(topology: Topology, nodes: Sequence[str]) -> dict[str, tuple[str, ...]]:
+def matches(topology: Topology, nodes: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """Returns the names of the nodes that each key under `nodes` matches. Keys and names are sorted as in CCP."""
     ordered = sorted(set(nodes))
     return {
@@ -96,6 +101,13 @@ def _placed(topology: Topology, service: str, hosts: dict[str, list[tuple[str, s
     kind = topology.known.services[name].kind
     replicas = len(hosts) if kind == "DaemonSet" else topology.replicas.get(service, 1)
     return ServicePlacement(tuple(sorted(hosts)), replicas, kind, name)
+
+
+def _judge_configs(configs: Sequence[TopologyLine], severity: Literal["error", "warning"]) -> Iterator[TopologyFinding]:
+    """Yields the findings of one severity. Errors come first, so that the limit of findings hides none."""
+    for line in configs:
+        if line.rule and (severity == "error") == (line.fate == "refused"):
+            yield TopologyFinding(line.rule, severity, line.key, line.sentence)
 
 
 def _judge_keys(topology: Topology, matches: dict[str, tuple[str, ...]]) -> Iterator[TopologyFinding]:

@@ -28,3 +28,17 @@ def by_row(placement: Placement) -> ByRow:
         if row := known.architecture_service(placed.definition):
             rows[row][name] = placed
     return {**{row: rows[leader] for row, leader in known.follows.items() if leader in rows}, **rows}
+
+
+def agent_hosts(placement: Placement) -> Mapping[str, tuple[str, ...]]:
+    """Returns the nodes of services whose work agents do, by agent. A stack without the agent's row has no such agent.
+
+    Agents run on every node of a stack.
+    """
+    known, rows = placement.known, by_row(placement)
+    found: dict[str, dict[str, None]] = defaultdict(dict)
+    for placed in placement.services.values():
+        for agent in known.services[placed.definition].agents:
+            if known.agents[agent] in rows:
+                found[agent] |= dict.fromkeys(placed.hosts)
+    return {agent: tuple(hosts) for agent, hosts in found.items()}

@@ -1,13 +1,12 @@
-"""Reads the sections of a Fuel-CCP configuration file that affect placement: nodes, roles, replicas, services.
+"""Reads the sections of a Fuel-CCP configuration file that affect a stack: nodes, roles, replicas, services, configs.
 
-Other sections (builder, registry, repositories, …) are allowed and ignored, except configs, which the checks need. The
-sections are described in source document 004, 1.4 Configuration key types. place.py applies them to real nodes.
+Other sections (builder, registry, repositories, …) are allowed and not read. The sections are described in source
+document 004, 1.4 Configuration key types. place.py applies them to real nodes.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeGuard
@@ -15,7 +14,7 @@ from typing import TypeGuard
 from blueprint.openstack.projects.records import Records, own_records
 from blueprint.problems import shown
 from blueprint.topology.definitions import Catalogue, catalogue
-from blueprint.topology.document import Section, as_section, merged, read_document
+from blueprint.topology.document import Section, as_section, read_document
 from blueprint.topology.node_pattern import MOST_WAYS, PatternError, compiled
 from blueprint.topology.shapes import NamedService, NodeKey, Topology, TopologyError, TopologyFinding
 from text.suggestion import closest, did_you_mean
@@ -41,6 +40,8 @@ def read_topology(path: Path, records: Records | None = None) -> Topology:
         replicas=reader.replicas(),
         services=reader.services(),
         configs=reader.mapping("configs"),
+        secret_configs=reader.mapping("secret_configs"),
+        unread=tuple(str(name) for name in content if known.configs.section(str(name))),
         findings=tuple(reader.checked()),
     )
     if any(finding.severity == "error" for finding in topology.findings):
@@ -79,7 +80,6 @@ class _Sections:
         return "ccp"
 
     def nodes(self) -> dict[str, NodeKey]:
-        known = merged(self.known.configs, self.mapping("configs"))
         nodes: dict[str, NodeKey] = {}
         for text, value in self._required("nodes", "a key per pattern of node names, with roles: under it").items():
             key = f"nodes.{text}"
@@ -89,7 +89,6 @@ class _Sections:
             elif pattern is not None:
                 self._check_keys(entry, key, ("roles", "configs"))
                 configs = self._configs(entry, key)
-                self._check_overrides(configs, known, f"{key}.configs")
                 roles = self._names(entry.get("roles"), f"{key}.roles", "role")
                 nodes[pattern.pattern] = NodeKey(pattern, roles, configs)
         return nodes
@@ -190,34 +189,18 @@ class _Sections:
     def _check_keys(self, entry: Section, key: str, known: tuple[str, ...]) -> None:
         for extra in [str(part) for part in entry if part not in known]:
             advice = f"write one of: {', '.join(known)}"
-            self._warn("unknown-key", f"{key}.{extra}", f"is not read{did_you_mean(extra, known)}; {advice}")
-
-    def _check_overrides(self, configs: Section, known: Mapping[object, object], key: str) -> None:
-        """Reports new keys in a node's `configs`, which may only override existing keys, at all levels.
-
-        CCP checked only the first level. `known`: the existing keys.
-        """
-        for name, value in configs.items():
-            below, above = as_section(known.get(name)), as_section(value)
-            if name not in known:
-                hint = did_you_mean(str(name), [str(each) for each in known])
-                advice = "write it under the file's own configs first, or remove it"
-                wrong = f"is a new key{hint} and a node's configs only override"
-                self._error("new-config-key", f"{key}.{name}", f"{wrong}; {advice}")
-            elif below is not None and above is not None:
-                self._check_overrides(above, below, f"{key}.{name}")
+            self._error("unknown-key", f"{key}.{extra}", f"is not read{did_you_mean(extra, known)}; {advice}")
 
     def _check_names(self) -> None:
-        """Reports unknown sections of the file: as an error if the name resembles a section that affects placement."""
+        """Reports unknown sections of the file."""
         for name in self.content:
             text = str(name)
-            if text in self.known.sections:
+            if text in self.known.configs.section_names:
                 continue
             close = closest(text, _PLACING, cutoff=0.85)
-            if close:
-                self._error("unknown-key", text, f"is not a section of a CCP file; write {close}")
-            else:
-                self._warn("unknown-key", text, "is not a section of a CCP file and is not read; remove it")
+            advice = "write it under configs:" if name in self.known.configs.keys else "remove it"
+            advice = f"write {close}" if close else advice
+            self._error("unknown-key", text, f"is not a section of a CCP file; {advice}")
 
     def _is_name(self, name: object, key: str) -> TypeGuard[str]:
         if isinstance(name, str) and name:
@@ -230,6 +213,3 @@ class _Sections:
 
     def _error(self, rule: str, key: str, message: str) -> None:
         self.findings.append(TopologyFinding(rule, "error", key, message))
-
-    def _warn(self, rule: str, key: str, message: str) -> None:
-        self.findings.append(TopologyFinding(rule, "warning", key, message))

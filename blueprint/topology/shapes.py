@@ -1,4 +1,4 @@
-"""Data types of Fuel-CCP (CCP) topologies: findings, the topology as written, and the placement of its services.
+"""Data types of Fuel-CCP (CCP) topologies: findings, the topology as written, and what became of it.
 
 The types contain no checks. document.py and sections.py create a Topology, place.py creates a Placement from it.
 """
@@ -32,6 +32,46 @@ class TopologyFinding:
 
     def __str__(self) -> str:
         return f"{self.key}: {self.message}"
+
+
+@dataclass(frozen=True)
+class StackSetting:
+    """A setting of the stack file that a line of the topology became."""
+
+    path: tuple[str, ...]
+    """Its keys in the stack file, without `quorate:`."""
+    value: object
+    """Its value as YAML has it."""
+    former: str | None = None
+    """The last key's name in releases of OpenStack that do not have it."""
+
+    @property
+    def place(self) -> str:
+        """The setting's key in the stack file, such as quorate:networks.physical.physnet1."""
+        return f"quorate:{'.'.join(self.path)}"
+
+
+@dataclass(frozen=True)
+class TopologyLine:
+    """What a line of a topology became in a stack."""
+
+    key: str
+    """The key of the line, such as `configs.neutron.dvr`."""
+    fate: Literal["becomes", "same", "left out", "refused"]
+    """`same`: a stack has it without a setting. `left out`: the stack is a working one without it."""
+    text: str
+    """What it became (after the word "becomes"), or why it did not and what to write instead. Contains no secret."""
+    settings: tuple[StackSetting, ...] = ()
+    rule: str | None = None
+    """The rule of the finding that repeats the text; None if the line needs no attention."""
+
+    def __str__(self) -> str:
+        return f"{self.key}: {self.sentence}"
+
+    @property
+    def sentence(self) -> str:
+        """The text of a finding about the line."""
+        return f"becomes {self.text}" if self.fate == "becomes" else self.text
 
 
 @dataclass(frozen=True)
@@ -71,6 +111,9 @@ class Topology:
     replicas: Mapping[str, int] = field(default_factory=dict[str, int])
     services: Mapping[str, NamedService] = field(default_factory=dict[str, NamedService])
     configs: Mapping[object, object] = field(default_factory=dict[object, object])
+    secret_configs: Mapping[object, object] = field(default_factory=dict[object, object])
+    unread: tuple[str, ...] = ()
+    """The file's other sections, which do not affect a stack."""
     findings: tuple[TopologyFinding, ...] = ()
     """Findings of reading the file. A Placement also contains the findings of applying the topology to nodes."""
 
@@ -100,6 +143,8 @@ class Placement:
     findings: tuple[TopologyFinding, ...]
     known: Catalogue = field(repr=False, compare=False)
     """The services that CCP and the stack's projects have."""
+    configs: tuple[TopologyLine, ...] = ()
+    """What became of the configuration keys."""
 
     @property
     def refused(self) -> bool:

@@ -31,13 +31,15 @@ class CcpService(BaseModel):
     """Retired upstream, its work goes on elsewhere: a topology that names it is read, with a warning."""
     use_instead: str | None = None
     """Retired upstream with nothing in its place: a topology that names it is refused, and this says what to use."""
-    # What a stack runs for it: one of the next five, unless it is retired.
+    # What a stack runs for it: one of the next six, unless it is retired.
     architecture: str | None = None
     """Its row in the reference architectures (blueprint/architecture)."""
     beside: str | None = None
     """The row on whose nodes its process runs, so that a topology cannot place it elsewhere."""
     companion: bool = False
     """Whether the companion of the same name runs for it, because it has no row."""
+    agents: tuple[str, ...] = ()
+    """The companions that do its work, each on every node of a stack that runs the row beside which it is planned."""
     not_needed: str | None = None
     """Nothing runs for it, because of this reason: a topology that names it is read, with a warning."""
     not_built: str | None = None

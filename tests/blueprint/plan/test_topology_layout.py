@@ -176,8 +176,9 @@ def test_no_service_vanishes(name: str, tmp_path: Path) -> None:
         assert refusal in about[0]
     else:
         result = plan(parsed(stack(path)))
-        if definition.not_needed:
-            assert f"topology: {name} is ignored: {definition.not_needed}" in result.warnings
+        if definition.not_needed or definition.agents:
+            reason = definition.not_needed or f"{definition.agents[0]} "
+            assert any(text.startswith(f"topology: {name} is left out: {reason}") for text in result.warnings)
             return
         runs = {service.name for service in (*result.services, *result.companions)}
         told = any(f"{name} is replaced by {definition.replaced_by}" in warning for warning in result.warnings)
@@ -204,25 +205,26 @@ def test_the_data_says_one_thing_of_each_service(name: str) -> None:
         definition.not_needed,
         definition.not_built,
         definition.use_instead,
+        definition.agents or None,
     ]
     assert sum(each is not None for each in said) + definition.companion == (0 if name == "nova-consoleauth" else 1)
     assert definition.replaced_by or definition.companion or any(said)
 
 
 def test_all_that_is_not_built_is_said_at_once() -> None:
-    everything = written(TOPOLOGIES, "ironic-api, nginx")
+    everything = written(TOPOLOGIES, "ironic-api, neutron-sriov-nic-agent")
     found = problems_of(everything, profile="production")
-    names = ["ironic-api", "nginx"]
+    names = ["ironic-api", "neutron-sriov-nic-agent"]
     about = [text for text in found if " is not built yet; remove it from the topology: " in text]
     assert [text.split(" ")[2] for text in about] == names
     assert about[1] == (
-        "quorate:topology (roles.all): nginx is not built yet; remove it from the topology: it is Fuel-CCP's example "
-        "and no part of OpenStack"
+        "quorate:topology (roles.all): neutron-sriov-nic-agent is not built yet; remove it from the topology: "
+        "neutron-openvswitch-agent connects virtual machines, without SR-IOV"
     )
 
 
 @pytest.mark.parametrize("members", [1, 3])
-def test_etcd_of_a_topology_is_ignored_with_a_warning(members: int, tmp_path: Path) -> None:
+def test_etcd_of_a_topology_is_left_out_with_a_warning(members: int, tmp_path: Path) -> None:
     document = yaml.safe_load(BUILT.read_text(encoding="utf-8"))
     document["roles"]["controller"].append("etcd")
     document["replicas"] = {**document.get("replicas", {}), "etcd": members}
@@ -231,7 +233,7 @@ def test_etcd_of_a_topology_is_ignored_with_a_warning(members: int, tmp_path: Pa
     with_etcd, without = plan(parsed(stack(path))), plan(parsed(stack(BUILT)))
     assert with_etcd.services == without.services
     (told,) = set(with_etcd.warnings) - set(without.warnings)
-    assert told.startswith("topology: etcd is ignored: MariaDB and RabbitMQ do not use it here")
+    assert told.startswith("topology: etcd is left out: MariaDB and RabbitMQ do not use it here")
 
 
 def test_services_that_store_in_ceph_need_another_store() -> None:

@@ -14,7 +14,7 @@ from blueprint.topology import judge_together, place, read_topology
 from commands.command_line import main
 from tests.topologies import CACHE, REAL, ROOT, Output, numbered, on_three, placed, run
 
-COMMON = "registry: {address: '127.0.0.1:31500'}\nreplicas: {etcd: 3}\nconfigs: {private_interface: eth0}\n"
+COMMON = "registry: {address: '127.0.0.1:31500'}\nreplicas: {etcd: 3}\nconfigs: {cluster_domain: cluster.local}\n"
 ROLES = "---\nroles:\n  net: [openvswitch-db]\n  ctl: [etcd]\n"
 
 
@@ -40,7 +40,7 @@ def test_included_files_merge_and_paths_are_relative_to_the_including_file(tmp_p
     topology = read_topology(environment(tmp_path, 1, "node[1-3]", "ccp-1"))
     placement = place(topology, numbered(9))
     assert topology.namespace == "ccp-1"
-    assert topology.configs == {"private_interface": "eth0"}
+    assert topology.configs == {"cluster_domain": "cluster.local"}
     assert placement.services["openvswitch-db"].hosts == ("node1", "node2", "node3")
     assert placement.services["etcd"].replicas == 3
     assert placement.findings == ()
@@ -137,7 +137,7 @@ def test_the_command_prints_what_is_promised() -> None:
     done = subprocess.run([*command, "--json"], cwd=ROOT, capture_output=True, text=True, check=False)
     output = cast("dict[str, object]", json.loads(done.stdout))
     assert (done.returncode, done.stderr) == (0, "")
-    assert list(output) == ["services", "findings"]
+    assert list(output) == ["services", "lines", "findings"]
     assert cast("Output", output)["services"]["nova-compute"] == {"hosts": ["node2", "node3"], "replicas": 2}
     for finding in cast("Output", output)["findings"]:
         assert list(finding) == ["rule", "severity", "key", "message"]

@@ -68,7 +68,7 @@ def test_golden_file_covers_every_real_topology_here() -> None:
 
 SINGLE = {"single-member", "cluster-size"}
 WARNINGS = {
-    "docs__monitoring_and_logging_1.yaml": {"replaced-service"},
+    "docs__monitoring_and_logging_1.yaml": set[str](),
     "tests__3galera_1comp.yaml": {"replaced-service", "implied-dependency", *SINGLE},
     "topology-example.yaml": {"replaced-service", *SINGLE},
     "topology-with-ceph-example.yaml": {"replaced-service", *SINGLE},
@@ -160,7 +160,8 @@ def test_named_services_stand_under_their_own_names(tmp_path: Path) -> None:
 
 def test_a_node_may_override_what_the_file_itself_brings(tmp_path: Path) -> None:
     text = (
-        "nodes: {node.*: {roles: [a], configs: {site: {disk: sdb}}}}\nroles: {a: [nginx]}\nconfigs: {site: {disk: sda}}"
+        "nodes: {node.*: {roles: [a], configs: {percona: {cluster_size: 5}}}}\nroles: {a: [nginx]}\n"
+        "configs: {percona: {cluster_size: 3}}"
     )
     assert placed(tmp_path, text).findings == ()
 
