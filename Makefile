@@ -43,7 +43,7 @@ ACTIVE = . .venv/bin/activate &&
 
 .DEFAULT_GOAL := help
 .PHONY: help setup environment cluster browser up refresh preview audit diff review plan config pin doctor destroy test unit \
-	e2e e2e-kills e2e-fuzz e2e-proofs e2e-machines e2e-drills prove services machines cloud cloud-status drill cloud-down action credentials status snapshot verify domains lint format bench docs clean
+	e2e e2e-kills e2e-fuzz e2e-proofs e2e-machines e2e-drills prove services machines cloud cloud-status drill cloud-down action credentials status snapshot verify domains lint format bench mutants docs clean
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -169,6 +169,9 @@ docs: setup ## Build the documentation as a site in build/site; broken links and
 
 bench: setup ## Measure plan, preview, policy pack, unchanged `up` and proof, as ratios
 	@$(QUORATE) bench
+
+mutants: environment ## Change code in 400 places, one at a time, and print the changes that no test notices (an hour)
+	@$(ACTIVE) python -m tests.mutants
 
 clean: setup ## Remove rendered trees, reports and caches (keeps deployed stacks that are not rendered labs)
 	@$(QUORATE) clean

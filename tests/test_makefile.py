@@ -146,6 +146,7 @@ TARGETS = (
     "snapshot",
     "verify",
     "bench",
+    "mutants",
     "clean",
 )
 
