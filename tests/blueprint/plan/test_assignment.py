@@ -56,3 +56,18 @@ def test_within_a_rack_the_node_with_the_least_load_is_chosen() -> None:
     among = [node("a1", "r1", "network"), node("a2", "r1")]
     guest = Service("neutron-l3-agent", 1, pools=("network",))
     assert placed([guest, Service("keystone", 1, pools=("control", "network"))], among)["keystone"] == {"a2"}
+
+
+def test_the_service_with_the_fewest_spare_nodes_is_first() -> None:
+    """It needs all of its nodes; the other one, of more nodes, then finds the one that is left."""
+    among = [node("a1", "r1"), node("a2", "r1"), node("a3", "r1"), node("a4", "r1", "network")]
+    tight, loose = Service("rabbitmq", 3), Service("keystone", 1, pools=("control", "network"))
+    assert placed([loose, tight], among) == {"keystone": {"a4"}, "rabbitmq": {"a1", "a2", "a3"}}
+
+
+def test_a_node_may_be_full_and_no_more() -> None:
+    """The system's share is half a core and 1 GiB of the 8 cores and 32 GiB."""
+    for cpu, memory, fits in ((7500, 31 * 1024, True), (7501, 1024, False), (1000, 31 * 1024 + 1, False)):
+        size = Resources(cpu_m=cpu, memory_mi=memory, limit_memory_mi=memory)
+        problems = find([Service("keystone", 1)], [node("a1", "r1")], {"keystone": size})[1]
+        assert (problems == []) is fits, problems
