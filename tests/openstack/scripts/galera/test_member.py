@@ -1,117 +1,103 @@
-"""When a disk counts as slow, and when a member of Galera stands aside because of it."""
+"""When a member of Galera is ready or alive, and when it stands aside because of its disk."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from openstack.scripts.galera import data, disk, member
-from openstack.scripts.galera.disk import FAST, SLOW, WINDOW, Peer, SyncSpeed, dispensable
-from openstack.scripts.galera.member import Member
+from openstack.scripts.galera import data, member
+from openstack.scripts.galera.decision import Decision
+from openstack.scripts.galera.disk import Peer
+from openstack.scripts.galera.member import PATIENCE, Member
 from openstack.scripts.galera.server import Status
+from tests.openstack.scripts.galera.positions import FIRST, SYNCED
 
-SYNCED = Status(True, True, "4", "Synced", "11111111-1111-1111-1111-111111111111", 7, "3", False)
 DESYNCED = replace(SYNCED, state="2", comment="Donor/Desynced", desynced=True)
 WHOLE, SLOW_TOO, AWAY = Peer(True, False), Peer(True, True), Peer(False, False)
 
 
-@dataclass
-class Clock:
-    """A clock of which syncs take time."""
+class GivenUp:
+    """A mariadbd that ends because its member gives up."""
 
-    now: float = 0.0
-    sync: float = 0.01
-    descriptors: list[int] = field(default_factory=list[int])
+    def __init__(self, member: Member) -> None:
+        self._member = member
 
-    def fsync(self, descriptor: int) -> None:
-        self.descriptors.append(descriptor)
-        self.now += self.sync
-
-    def __call__(self) -> float:
-        return self.now
+    def wait(self) -> int:
+        self._member._gives_up = True  # pyright: ignore[reportPrivateUsage]
+        return 0
 
 
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    made = Clock()
-    monkeypatch.setattr(disk.os, "fsync", made.fsync)
-    return made
+def test_a_member_that_gives_up_tells_no_old_position(disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others would take the position of its last start for its newest, and bootstrap without what it wrote since."""
+    member = Member("mysqld-1", FIRST, "db")
+    heard: list[int] = []
+
+    def waits() -> Decision:
+        heard.append(member.answer("/position")[0])
+        member.has_read = True
+        if len(heard) == 2:
+            raise KeyboardInterrupt
+        return Decision("join", "primary component with mysqld-0")
+
+    monkeypatch.setattr(member, "wait_for_turn", waits)
+
+    def arguments(_decision: Decision) -> list[str]:
+        return []
+
+    def starts(_words: list[str]) -> GivenUp:
+        return GivenUp(member)
+
+    def ignores(*_words: object) -> None: ...
+
+    monkeypatch.setattr(member, "arguments", arguments)
+    monkeypatch.setattr("openstack.scripts.galera.member.subprocess.Popen", starts)
+    monkeypatch.setattr("openstack.scripts.galera.member.signal.signal", ignores)
+    with pytest.raises(KeyboardInterrupt):
+        member.run()
+    assert heard == [503, 503]
 
 
-def measured(speed: SyncSpeed, clock: Clock, seconds: float, sync: float) -> list[bool]:
-    """Whether the disk is slow after each sync, for so many seconds in which a sync takes `sync`."""
-    clock.sync, ends, found = sync, clock.now + seconds, list[bool]()
-    while clock.now < ends:
-        speed.measure()
-        found.append(speed.slow)
-        clock.now += disk.PAUSE
-    return found
-
-
-def test_a_disk_is_slow_once_most_syncs_are_and_fast_once_most_are(tmp_path: Path, clock: Clock) -> None:
-    speed = SyncSpeed(tmp_path / "speed.log", clock)
-    assert not any(measured(speed, clock, 30, FAST))
-    slow = measured(speed, clock, 60, SLOW)
-    assert 2 <= slow.index(True) * (SLOW + disk.PAUSE) < WINDOW
-    assert all(measured(speed, clock, 60, (SLOW + FAST) / 2)), "between slow and fast, nothing changes"
-    fast = measured(speed, clock, 60, 0.9 * FAST)
-    assert 2 <= fast.index(False) * (FAST + disk.PAUSE) < WINDOW
-    assert not any(measured(speed, clock, 60, (SLOW + FAST) / 2))
-
-
-def test_a_disk_is_not_judged_by_its_first_syncs(tmp_path: Path, clock: Clock) -> None:
-    assert not any(measured(SyncSpeed(tmp_path / "speed.log", clock), clock, WINDOW - 1, SLOW))
-
-
-def test_single_slow_syncs_are_no_slow_disk(tmp_path: Path, clock: Clock) -> None:
-    speed = SyncSpeed(tmp_path / "speed.log", clock)
-    for _ in range(10):
-        assert not any(measured(speed, clock, 0.1, 10 * SLOW))
-        assert not any(measured(speed, clock, 5, 0.01))
-
-
-def test_a_sync_that_never_returns_is_slow(tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    speed = SyncSpeed(tmp_path / "speed.log", clock)
-    measured(speed, clock, 30, 0.01)
-    seen: list[bool] = []
-
-    def hang(_descriptor: int) -> None:
-        for _ in range(10):
-            clock.now += WINDOW / 5
-            seen.append(speed.slow)
-
-    monkeypatch.setattr(disk.os, "fsync", hang)
-    speed.measure()
-    assert not any(seen[:2])
-    assert all(seen[5:])
-
-
-def test_a_disk_that_cannot_be_written_is_not_judged(tmp_path: Path, clock: Clock) -> None:
-    speed = SyncSpeed(tmp_path / "missing" / "speed.log", clock)
-    clock.now += 2 * WINDOW
-    assert not any(measured(speed, clock, 60, SLOW))
+def serving(monkeypatch: pytest.MonkeyPatch, status: Status | None, stuck: float = 0.0) -> Member:
+    member = Member("mysqld-0", FIRST, "mysqld-members")
+    monkeypatch.setattr(member, "server", object())
+    monkeypatch.setattr(member, "_status", status)
+    monkeypatch.setattr(member, "_stuck", stuck)
+    return member
 
 
 @pytest.mark.parametrize(
-    ("members", "others", "expected"),
+    ("status", "code"),
     [
-        (3, (WHOLE, WHOLE), True),
-        (3, (WHOLE, SLOW_TOO), False),
-        (3, (WHOLE, AWAY), False),
-        (3, (WHOLE,), False),
-        (5, (WHOLE, WHOLE, WHOLE, SLOW_TOO), True),
-        (5, (WHOLE, WHOLE, AWAY, SLOW_TOO), False),
-        (2, (WHOLE,), False),
-        (1, (), False),
+        (SYNCED, 200),
+        (replace(SYNCED, state="3", comment="Joined"), 503),
+        (replace(SYNCED, state="2", comment="Donor/Desynced"), 503),
+        (replace(SYNCED, primary=False), 503),
+        (replace(SYNCED, ready=False), 503),
+        (None, 503),
     ],
 )
-def test_a_member_is_dispensable_beside_a_whole_majority(
-    members: int, others: tuple[Peer, ...], *, expected: bool
+def test_ready_means_synced_in_the_primary_component(
+    monkeypatch: pytest.MonkeyPatch, status: Status | None, code: int
 ) -> None:
-    assert dispensable(members, others) is expected
+    assert serving(monkeypatch, status).answer("/ready")[0] == code
+
+
+def test_a_member_that_waits_is_alive_but_not_ready() -> None:
+    member = Member("mysqld-0", FIRST, "mysqld-members")
+    assert member.answer("/alive")[0] == 200
+    assert member.answer("/ready")[0] == 503
+    assert member.answer("/position")[0] == 503, "its data is not read yet"
+
+
+def test_a_member_that_is_stuck_is_not_alive(monkeypatch: pytest.MonkeyPatch, disk: Path) -> None:
+    joined = replace(SYNCED, state="3", comment="Joined")
+    assert serving(monkeypatch, joined, stuck=PATIENCE - 1).answer("/alive")[0] == 200
+    code, text = serving(monkeypatch, joined, stuck=PATIENCE + 1).answer("/alive")
+    assert code == 503
+    assert "Joined" in text
 
 
 class Running:

@@ -1,4 +1,4 @@
-"""Tests of a difference's views: JSON by its schema, a comment of limited length, terminal output, and tree.diff."""
+"""Tests of a difference's views: JSON by its schema, a comment of limited length, and terminal output."""
 
 from __future__ import annotations
 
@@ -9,15 +9,11 @@ import jsonschema
 import pytest
 
 from changes.change import Change, ChangeKind, Phase, Risk
-from changes.inputs import SECRET, resources
-from changes.rendered import files, patch
 from changes.summary import MOST, Comparison, to_json, to_markdown, to_text
 from tests.changes.test_changes import CASES, Case
-from tests.changes.worlds import CLOUD, compared, replaced
-from tests.policy.world import UNKNOWN, Given, facts
+from tests.changes.worlds import compared
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "schemas" / "changes.schema.json").read_text(encoding="utf-8"))
-SEALED = {"4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270", "ciphertext": "[secret]"}
 
 
 def comparison(*changes: Change, is_new: bool = False) -> Comparison:
@@ -75,45 +71,3 @@ def test_the_screen_tells_order_risk_and_row() -> None:
 
 def test_a_new_stack_is_said_to_be_new() -> None:
     assert comparison(is_new=True).verdict == "dev is a new stack: main has no file of it."
-
-
-def event(type_: str, name: str, inputs: object, op: str = "create") -> str:
-    urn = f"urn:pulumi:test::quorate::{type_}::{name}"
-    return json.dumps(
-        {"resourcePreEvent": {"metadata": {"op": op, "new": {"type": type_, "urn": urn, "inputs": inputs}}}}
-    )
-
-
-def test_events_give_inputs_with_secrets_closed_and_unknown_values_known_as_such() -> None:
-    type_ = "kubernetes:core/v1:ConfigMap"
-    lines = [
-        event(type_, "one", {"data": {"a": SEALED, "b": UNKNOWN, "c": 1.0}}),
-        event(type_, "gone", {}, op="delete"),
-        json.dumps({"summaryEvent": {}}),
-    ]
-    (only,) = resources(lines)
-    assert only.name == "one"
-    assert only.plain()["data"]["a"] == SECRET
-    assert repr(only.plain()["data"]["b"]) == "UNKNOWN"
-
-
-def test_secret_objects_are_in_no_tree() -> None:
-    def secret(value: str) -> Given:
-        return Given("kubernetes:core/v1:Secret", "root", {"metadata": {"name": "root"}, "stringData": {"a": value}})
-
-    before, after = [*CLOUD, secret("one-clear")], [*CLOUD, secret("two-clear")]
-    assert patch(facts(before).resources, facts(after).resources) == ""
-    assert not [path for path in files(facts(after).resources) if path.startswith("manifests/") and "root" in path]
-    (change,) = compared(before, after)
-    assert "clear" not in to_text(comparison(change)) + to_json(comparison(change))
-
-
-def test_the_trees_difference_names_files_and_lines() -> None:
-    computes = next(given for given in CLOUD if given.name == "computes")
-    files = {**computes.props["files"], "/etc/kubelet.yaml": "a: 1\n"}
-    after = replaced(CLOUD, Given(computes.type, computes.name, {**computes.props, "files": files}))
-    text = patch(facts(CLOUD).resources, facts(after).resources)
-    assert text == (
-        "--- /dev/null\n+++ head/machines/compute-1 and the rest of its pool/root/etc/kubelet.yaml\n"
-        "@@ -0,0 +1 @@\n+a: 1\n"
-    )
