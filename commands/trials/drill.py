@@ -25,11 +25,11 @@ def start(root: Path, name: str, server: str, kind: str, *, every: bool) -> int:
     """Runs the drill of a server or of a kind, or all drills. Returns 0 if all have passed."""
     if sum(map(bool, (server, kind, every))) != 1:
         raise UserError(
-            "Write what to do: SERVER=virt1 (cut its power), KIND=rollout, KIND=drains, KIND=blackout, or ALL=1."
+            "Write what to do: SERVER=virt1 (cut its power), KIND=rollout|drains|option|blackout, or ALL=1."
         )
     planned = stack.load(root, name).plan
     lab = lab_commands.existing(root, name, planned)
-    disturbing = selected(lab, lab_commands.quorums(planned), server, kind)
+    disturbing = selected(lab, lab_commands.quorums(planned), server, kind, _change_of_an_option(root, lab, name))
     reporter = Reporter()
     directory = root / "build" / lab_stack.name_of(name) / "drill"
     with interrupted_by_termination(), host.alone():
@@ -57,8 +57,12 @@ def run(
     return drills
 
 
-def selected(lab: Lab, quorums: Mapping[str, int], server: str = "", kind: str = "") -> list[Disturbance]:
+def selected(
+    lab: Lab, quorums: Mapping[str, int], server: str = "", kind: str = "", change: Callable[[], int] | None = None
+) -> list[Disturbance]:
     """Returns the disturbance of a server or of a kind, or all in their order.
+
+    `change`: changes an option of Nova and returns the exit code of `quorate up`; None if the lab has no stack.
 
     Raises UserError for an unknown server or kind.
     """
@@ -67,6 +71,7 @@ def selected(lab: Lab, quorums: Mapping[str, int], server: str = "", kind: str =
     kinds: dict[str, Callable[[], Disturbance]] = {
         "rollout": lambda: disturbances.rollout(lab, quorums),
         "drains": lambda: disturbances.drains(lab),
+        **({"option": lambda: disturbances.option(lab, change)} if change else {}),
         "blackout": lambda: disturbances.blackout(lab),
     }
     if kind:
@@ -74,6 +79,14 @@ def selected(lab: Lab, quorums: Mapping[str, int], server: str = "", kind: str =
             raise UserError(f"{kind} is not a kind of drill; write one of {', '.join(kinds)}.")
         return [kinds[kind]()]
     return [*(disturbances.power_cut(lab, each) for each in lab.servers), *(each() for each in kinds.values())]
+
+
+def _change_of_an_option(root: Path, lab: Lab, name: str) -> Callable[[], int]:
+    def change() -> int:
+        lab_stack.change_option(root, name)
+        return lab_commands.apply(root, lab, name)
+
+    return change
 
 
 def _cloud(root: Path, name: str, lab: Lab, planned: Plan, reporter: Reporter) -> observation.DrilledCloud:

@@ -50,7 +50,7 @@ def start(root: Path, name: str) -> int:
         host_keys = {machine.name: ssh_access.host_key(machine) for machine in lab.machines}
         lab_stack.write(root, found, host_keys, lab.calico)
         started = time.monotonic()
-        code = _apply(root, lab, name)
+        code = apply(root, lab, name)
         seconds["Setting the machines up and applying the objects by `quorate up`, target live"] = (
             time.monotonic() - started
         )
@@ -74,7 +74,7 @@ def start(root: Path, name: str) -> int:
     return 0
 
 
-def _apply(root: Path, lab: Lab, name: str) -> int:
+def apply(root: Path, lab: Lab, name: str) -> int:
     """Runs `quorate up` on the lab's stack, in the network in which the machines are reached."""
     quorate = [str(root / ".venv" / "bin" / "quorate"), "up", "--stack", lab_stack.name_of(name)]
     with disks.prepared(lab), ssh_access.agent() as agent:

@@ -54,6 +54,11 @@ def variables(root: Path, original: str) -> dict[str, str]:
     return {"KUBECONFIG": str(found / KUBECONFIG), passphrase.FILE: str(found / "passphrase")}
 
 
+OPTION = ("nova", "nova.conf", "DEFAULT", "heal_instance_info_cache_interval", 61)
+"""The option that a drill changes: seconds, by default 60. nova-compute reads the networks of an instance that often,
+so nothing that a client could notice depends on it. Its file, nova.conf, belongs to every process of Nova."""
+
+
 def write(root: Path, found: ValidStack, host_keys: Mapping[str, str], calico: Path | None) -> None:
     """Writes the stack file. Keeps secrets that exist already.
 
@@ -78,6 +83,17 @@ def write(root: Path, found: ValidStack, host_keys: Mapping[str, str], calico: P
     config[_NETWORKS] = config.get(_NETWORKS, {}) | {"physical": physical_networks(found.settings)}
     config[_PROJECTS] = merged(lab_options(), only_records(config.get(_PROJECTS, {})))
     _save(file, {SALT: encrypted[SALT], "config": {**config, _SECRET: encrypted[_SECRET]}})
+
+
+def change_option(root: Path, original: str) -> None:
+    """Sets the option OPTION in the stack file, or takes it away if it is set: each call is a change."""
+    file = directory(root, original) / f"Pulumi.{name_of(original)}.yaml"
+    document = stack.read_document(file)
+    project, config, section, option, value = OPTION
+    options = document["config"][_PROJECTS][project]["options"].setdefault(config, {}).setdefault(section, {})
+    if options.pop(option, None) is None:
+        options[option] = value
+    _save(file, document)
 
 
 def physical_networks(settings: Settings) -> dict[str, Any]:

@@ -41,14 +41,14 @@ def keyring(entity: str) -> TextFile:
     return TextFile(f"ceph.{entity}.keyring", (entry(entity),))
 
 
-def block_devices(pool: str, reads: Sequence[str] = ()) -> dict[str, str]:
-    """Returns the rights of a Ceph account that keeps block devices in `pool` and clones those of the pools in `reads`.
+def block_devices(*pools: str, reads: Sequence[str] = ()) -> dict[str, str]:
+    """Returns the rights of a Ceph account that keeps block devices in `pools` and clones those of `reads`.
 
     https://docs.ceph.com/en/tentacle/rbd/rbd-openstack/#setup-ceph-client-authentication
     """
-    own = f"profile rbd pool={pool}"
+    own = [f"profile rbd pool={pool}" for pool in pools]
     others = (f"profile rbd-read-only pool={each}" for each in reads)
-    return {"mon": "profile rbd", "osd": ", ".join([own, *others]), "mgr": own}
+    return {"mon": "profile rbd", "osd": ", ".join([*own, *others]), "mgr": ", ".join(own)}
 
 
 def libvirt_secret(entity: str) -> str:

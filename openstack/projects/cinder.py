@@ -46,6 +46,8 @@ def configure(wiring: Wiring, _name: str) -> tuple[WrittenFile, ...]:
                 "rbd_max_clone_depth": 5,
                 "report_discard_supported": True,
             },
+            # The role "service" may ask Glance where an image is, so that a volume is a clone of its block device.
+            "glance": sections.service_user(wiring, "cinder"),
             "nova": sections.service_user(wiring, "cinder") | {"region_name": wiring.region, "interface": "internal"},
             "service_user": {"send_service_user_token": True} | sections.service_user(wiring, "cinder"),
         },

@@ -21,7 +21,9 @@ def configure(wiring: Wiring, _name: str) -> tuple[WrittenFile, ...]:
         Origin.PROJECT,
         _STORES,
         {
-            "DEFAULT": {"enabled_backends": ("ceph:rbd",)},
+            # Nova reads it to clone an image's block device instead of copying the image. It names the cluster, the
+            # pool and the device, and has no credentials.
+            "DEFAULT": {"enabled_backends": ("ceph:rbd",), "show_image_direct_url": True},
             "glance_store": {"default_backend": "ceph"},
             "ceph": {"rbd_store_pool": _POOL, "rbd_store_user": "glance"},
             "paste_deploy": {"flavor": "keystone"},

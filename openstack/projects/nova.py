@@ -132,7 +132,7 @@ def jobs(wiring: Wiring) -> tuple[JobDefinition, ...]:
     files = (_CONFIGURATION, ConfigurationFile("cells.sh", script))
     registration = accounts.migration(wiring, "nova", "nova-conductor", f"bash {script}", files)
     cells = replace(registration, name="nova-cells", written=(*registration.written, TextFile("cells.sh", (_CELLS,))))
-    rights = cephx.entry(_ENTITY, **cephx.block_devices(_POOL, reads=("images",)))
+    rights = cephx.entry(_ENTITY, **cephx.block_devices(_POOL, "images"))
     return (
         *accounts.storage(wiring, "nova", (rights,), (_POOL,)),
         accounts.databases(wiring, "nova"),

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from blueprint.openstack import options
 from blueprint.stackfile.settings import Networks, PhysicalNetwork, only_records
@@ -85,3 +86,19 @@ def test_a_server_that_is_no_machine_of_the_lab_has_no_host_key() -> None:
     (found,) = lab_stack.with_host_keys([host], parsed(stack), {"guest1": "key"})
     assert "hostKey" not in found
     assert found["vms"] == [{**guest, "hostKey": {"guest1": "key"}}]
+
+
+def test_each_change_of_the_drill_s_option_differs_from_the_one_before(tmp_path: Path) -> None:
+    file = lab_stack.directory(tmp_path, "dev") / "Pulumi.dev-cloud.yaml"
+    file.parent.mkdir(parents=True)
+    others = {"nova.conf": {"DEFAULT": {"debug": True}}}
+    file.write_text(yaml.safe_dump({"config": {"quorate:projects": {"nova": {"options": others}}}}), encoding="utf-8")
+
+    def found() -> Any:
+        (document,) = yaml.safe_load_all(file.read_text(encoding="utf-8"))
+        return document["config"]["quorate:projects"]["nova"]["options"]["nova.conf"]["DEFAULT"]
+
+    lab_stack.change_option(tmp_path, "dev")
+    assert found() == {"debug": True, "heal_instance_info_cache_interval": 61}
+    lab_stack.change_option(tmp_path, "dev")
+    assert found() == {"debug": True}

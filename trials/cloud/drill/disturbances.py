@@ -1,4 +1,4 @@
-"""What a drill does to a lab: cuts the power of servers, replaces all pods, drains all nodes."""
+"""What a drill does to a lab: cuts the power of servers, replaces all pods, drains all nodes, changes an option."""
 
 from __future__ import annotations
 
@@ -118,6 +118,16 @@ def drains(lab: Lab) -> Disturbance:
         return ()
 
     return Disturbance("every node drained in turn", _names(lab.nodes), lab.nodes, act)
+
+
+def option(lab: Lab, change: Callable[[], int]) -> Disturbance:
+    """Changes an option of Nova. `change`: does so by `quorate up`, and returns its exit code."""
+
+    def act(_wait: Wait, say: Say) -> Sequence[str]:
+        say("an option of Nova changes")
+        return ["`quorate up` failed"] if change() else ()
+
+    return Disturbance("a changed option of Nova", (), lab.nodes, act)
 
 
 @contextmanager
