@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from blueprint.plan.plan import Plan
 from commands import stack
@@ -12,6 +13,7 @@ from commands.engine.operation import interrupted_by_termination
 from commands.trials import lab_commands, lab_stack
 from console.errors import UserError
 from console.progress import Reporter
+from contract import COMPUTE_POOL
 from toolchain import openstack_programs
 from trials.cloud import client, host
 from trials.cloud.drill import disturbances, drill_report, observation, workloads
@@ -25,12 +27,13 @@ def start(root: Path, name: str, server: str, kind: str, *, every: bool) -> int:
     """Runs the drill of a server or of a kind, or all drills. Returns 0 if all have passed."""
     if sum(map(bool, (server, kind, every))) != 1:
         raise UserError(
-            "Write what to do: SERVER=virt1 (cut its power), KIND=rollout|drains|option|blackout, or ALL=1."
+            "Write what to do: SERVER=virt1 (cut its power), KIND=rollout|drains|option|evacuation|blackout, or ALL=1."
         )
     planned = stack.load(root, name).plan
     lab = lab_commands.existing(root, name, planned)
-    disturbing = selected(lab, lab_commands.quorums(planned), server, kind, _change_of_an_option(root, lab, name))
     reporter = Reporter()
+    with_instances = _with_instances(root, name, lab, planned, reporter)
+    disturbing = selected(lab, lab_commands.quorums(planned), server, kind, with_instances)
     directory = root / "build" / lab_stack.name_of(name) / "drill"
     with interrupted_by_termination(), host.alone():
         drills = run(lab, disturbing, _cloud(root, name, lab, planned, reporter), directory, reporter)
@@ -58,11 +61,15 @@ def run(
 
 
 def selected(
-    lab: Lab, quorums: Mapping[str, int], server: str = "", kind: str = "", change: Callable[[], int] | None = None
+    lab: Lab,
+    quorums: Mapping[str, int],
+    server: str = "",
+    kind: str = "",
+    with_instances: Mapping[str, Callable[[], Disturbance]] = MappingProxyType({}),
 ) -> list[Disturbance]:
     """Returns the disturbance of a server or of a kind, or all in their order.
 
-    `change`: changes an option of Nova and returns the exit code of `quorate up`; None if the lab has no stack.
+    `with_instances`: kinds that need a cloud with instances.
 
     Raises UserError for an unknown server or kind.
     """
@@ -71,7 +78,7 @@ def selected(
     kinds: dict[str, Callable[[], Disturbance]] = {
         "rollout": lambda: disturbances.rollout(lab, quorums),
         "drains": lambda: disturbances.drains(lab),
-        **({"option": lambda: disturbances.option(lab, change)} if change else {}),
+        **with_instances,
         "blackout": lambda: disturbances.blackout(lab),
     }
     if kind:
@@ -81,26 +88,46 @@ def selected(
     return [*(disturbances.power_cut(lab, each) for each in lab.servers), *(each() for each in kinds.values())]
 
 
-def _change_of_an_option(root: Path, lab: Lab, name: str) -> Callable[[], int]:
+def _with_instances(
+    root: Path, name: str, lab: Lab, planned: Plan, reporter: Reporter
+) -> dict[str, Callable[[], Disturbance]]:
+    """Returns the kinds of drills that need instances; none for a stack without computes."""
+    computes = sorted(node.name for node in planned.machines if COMPUTE_POOL in node.roles)
+    if not computes:
+        return {}
+    last = lab.machine(computes[-1])  # the second instance of a drill is there (Tenant.computes)
+
     def change() -> int:
         lab_stack.change_option(root, name)
         return lab_commands.apply(root, lab, name)
 
-    return change
+    def evacuate() -> str:
+        return _tenants(root, name, planned, reporter).evacuate(last.name)
+
+    return {
+        "option": lambda: disturbances.option(lab, change),
+        "evacuation": lambda: disturbances.evacuation(lab, last, evacuate),
+    }
 
 
 def _cloud(root: Path, name: str, lab: Lab, planned: Plan, reporter: Reporter) -> observation.DrilledCloud:
     directory = lab_stack.directory(root, name)
     public = client.set_up(lab, lab.workers[-1], directory, reporter)
-    release, settings = openstack_programs.ensure(planned.settings.release, reporter), directory / client.SETTINGS
+    tenants = _tenants(root, name, planned, reporter)
     return observation.DrilledCloud(
         apis=workloads.apis(lab) | public,
         quorums=lab_commands.quorums(planned),
-        release=release,
-        settings=settings,
+        release=tenants.release,
+        settings=tenants.settings,
         directory=directory,
-        tenants=Tenants(release, settings, lab_commands.instances(planned, reporter)),
+        tenants=tenants,
     )
+
+
+def _tenants(root: Path, name: str, planned: Plan, reporter: Reporter) -> Tenants:
+    release = openstack_programs.ensure(planned.settings.release, reporter)
+    settings = lab_stack.directory(root, name) / client.SETTINGS
+    return Tenants(release, settings, lab_commands.instances(planned, reporter))
 
 
 def _print(drill: Drill) -> None:

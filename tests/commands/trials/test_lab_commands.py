@@ -61,7 +61,7 @@ def test_a_drill_is_of_a_server_or_a_kind_or_all(tmp_path: Path, server: str, ki
     ("server", "kind", "message"),
     [
         ("virt9", "", "The lab has no server virt9; it has virt1, virt2, virt3."),
-        ("", "flood", "flood is not a kind of drill; write one of rollout, drains, option, blackout."),
+        ("", "flood", "flood is not a kind of drill; write one of rollout, drains, option, evacuation, blackout."),
     ],
 )
 def test_an_unknown_server_or_kind_is_refused(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from ipaddress import IPv4Address
 from pathlib import Path
@@ -66,6 +67,30 @@ def test_machines_of_etcd_are_no_nodes() -> None:
     assert disturbances.power_cut(found, "virt1").witnesses == tuple(
         each for each in found.nodes if each.server != "virt1"
     )
+
+
+def test_power_comes_back_if_an_evacuation_fails(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[str] = []
+
+    def evacuate() -> str:
+        done.append("evacuate")
+        raise UserError("cmp1 has no instance to evacuate")
+
+    def cut(_lab: Lab, servers: Sequence[str]) -> None:
+        done.append(f"off {servers}")
+
+    def restore(_lab: Lab, servers: Sequence[str], _say: Callable[[str], None]) -> None:
+        done.append(f"on {servers}")
+
+    monkeypatch.setattr(power, "cut", cut)
+    monkeypatch.setattr(power, "restore", restore)
+    compute = lab.workers[-1]
+    evacuation = disturbances.evacuation(lab, compute, evacuate)
+    assert evacuation.machines == tuple(each.name for each in lab.servers[compute.server])
+    assert evacuation.cuts_power
+    with pytest.raises(UserError, match="no instance"):
+        evacuation.act(list, print)
+    assert done == [f"off ['{compute.server}']", "evacuate", f"on ['{compute.server}']"]
 
 
 def with_etcd() -> dict[str, Any]:

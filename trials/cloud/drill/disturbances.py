@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Collection, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from console.errors import UserError
 from trials.cloud import client, masters, power
@@ -60,6 +60,22 @@ def power_cut(lab: Lab, server: str) -> Disturbance:
         return ()
 
     return Disturbance(f"{server} without power", _names(lab.servers[server]), witnesses, act, cuts_power=True)
+
+
+def evacuation(lab: Lab, compute: LabMachine, evacuate: Callable[[], str]) -> Disturbance:
+    """Cuts the power of a compute's server until its instances run elsewhere.
+
+    `evacuate`: waits until Nova reports the compute as down, evacuates its instances, and returns the steps' seconds.
+    Raises UserError as `power_cut` does.
+    """
+    cut = power_cut(lab, compute.server)
+
+    def act(_wait: Wait, say: Say) -> Sequence[str]:
+        with _without_power(lab, [compute.server], say):
+            print(evacuate())
+        return ()
+
+    return replace(cut, title=f"{compute.server} without power until its instances run elsewhere", act=act)
 
 
 def blackout(lab: Lab) -> Disturbance:

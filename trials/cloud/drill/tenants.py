@@ -22,13 +22,18 @@ class Tenants:
     """clouds.yaml."""
     instances: client.Instances
 
+    def evacuate(self, host: str) -> str:
+        """Evacuates the instances of a compute that has failed; returns the steps' seconds. Raises UserError."""
+        return client.run_tenant(self.settings, self._command("evacuation.py", host))
+
     def observed(self) -> load.Reporting:
         """Makes the instances; returns the process that observes them. Raises UserError if they do not come."""
-        return load.traffic(self._command("run"), client.variables(self.settings))
+        return load.traffic(self._command("traffic.py", "run"), client.variables(self.settings))
 
     def writes(self, events: Sequence[Event], end: float) -> dict[str, Writes]:
         """Returns how the writes to each volume went until `end`. Starts instances that have ended, to read them."""
-        found: Mapping[str, Sequence[int]] = json.loads(client.run_tenant(self.settings, self._command("found")))
+        text = client.run_tenant(self.settings, self._command("traffic.py", "found"))
+        found: Mapping[str, Sequence[int]] = json.loads(text)
         tried: dict[str, list[tuple[float, int, str | None]]] = {title: [] for title in found}
         for event in events:
             if event["kind"] == "write":
@@ -40,10 +45,10 @@ class Tenants:
 
     def clean(self) -> None:
         """Deletes the instances and all that belongs to them."""
-        client.run_tenant(self.settings, self._command("clean"))
+        client.run_tenant(self.settings, self._command("traffic.py", "clean"))
 
-    def _command(self, what: str) -> list[str]:
-        return self.instances.command(self.release, self.settings, "traffic.py", what)
+    def _command(self, program: str, what: str) -> list[str]:
+        return self.instances.command(self.release, self.settings, program, what)
 
 
 def silences(events: Sequence[Event], end: float) -> dict[str, Silence]:
