@@ -18,6 +18,9 @@ from trials.cloud.drill.result import Drill, Event, Members, Silence, Writes
 from trials.cloud.drill.workloads import DrilledWorkload
 from trials.cloud.lab_machines import Lab
 
+MANAGEMENT, SERVICES, PODS = map(IPv4Network, ("10.20.0.0/24", "172.24.0.0/16", "172.16.0.0/13"))
+LAB = Lab("dev", (), MANAGEMENT, IPv4Address("10.20.0.1"), SERVICES, PODS)
+
 
 def answer(moment: float, reason: str | None = None, api: str = "keystone") -> Event:
     return {"t": moment, "kind": "answer", "api": api, "reason": reason}
@@ -185,6 +188,24 @@ def test_names_are_escaped(tmp_path: Path) -> None:
     assert "<b>" not in (tmp_path / drill_report.PAGE).read_text(encoding="utf-8")
 
 
+def test_clients_use_services_with_an_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    def service(title: str, address: str, port: str) -> dict[str, Any]:
+        spec = {"clusterIP": address, "ports": [{"name": port, "port": 9093}]}
+        return {"metadata": {"name": title}, "spec": spec}
+
+    found = [
+        service("a", "172.24.0.7", "http"),
+        service("a-members", "None", "http"),
+        service("db", "172.24.0.8", "sql"),
+    ]
+
+    def services(_lab: Lab, _kinds: str) -> list[dict[str, Any]]:
+        return found
+
+    monkeypatch.setattr(workloads, "of_openstack", services)
+    assert workloads.apis(LAB) == {"a": "http://a.openstack.svc:9093/"}
+
+
 def test_pods_that_are_deleted_or_not_ready_do_not_count() -> None:
     def pod(name: str, ready: str = "True", **metadata: str) -> dict[str, Any]:
         labels = {"app.kubernetes.io/name": "mysqld"}
@@ -219,14 +240,6 @@ def test_pods_are_replaced_only_while_everything_is_ready(
 
     monkeypatch.setattr(workloads, "expected", expected_workloads)
     monkeypatch.setattr(masters, "kubectl", kubectl)
-    lab = Lab(
-        "dev",
-        (),
-        IPv4Network("10.20.0.0/24"),
-        IPv4Address("10.20.0.1"),
-        IPv4Network("172.24.0.0/16"),
-        IPv4Network("172.16.0.0/13"),
-    )
-    problems = disturbances.rollout(lab, {"mysqld": 3}).act(wait, print)
+    problems = disturbances.rollout(LAB, {"mysqld": 3}).act(wait, print)
     assert turns == [*expected, set()]
     assert bool(problems) == bool(fails)

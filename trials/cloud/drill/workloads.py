@@ -38,10 +38,14 @@ def expected(lab: Lab) -> list[DrilledWorkload]:
 
 
 def apis(lab: Lab) -> dict[str, str]:
-    """Returns the URL of every Service that clients of OpenStack use, by the Service's name."""
+    """Returns the URL of every Service that clients of OpenStack use, by the Service's name.
+
+    Services without an address of their own are the way by which members of a quorum find each other.
+    """
     return {
         name(service): f"http://{name(service)}.{client.NAMESPACE}.svc:{number(port, 'port')}/"
         for service in of_openstack(lab, "services")
+        if text(service, "spec", "clusterIP") != "None"
         for port in listed(service, "spec", "ports")
         if text(port, "name") in HTTP_PORTS
     }
