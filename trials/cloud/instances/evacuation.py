@@ -3,8 +3,8 @@
 """Evacuates the tenant's instances of a compute that has failed, as an operator does.
 
 Runs with the account in the environment. Arguments: the compute, and then those of trial.py. Waits until Nova reports
-the compute as down, and then until each of its instances is ACTIVE on another one. Prints a line for each step with its
-seconds.
+the compute as down, and then until each of its instances is on another one, where Nova leaves it stopped (Compute API,
+microversion 2.95), and starts it. Prints a line for each step with its seconds.
 """
 
 from __future__ import annotations
@@ -29,11 +29,16 @@ def is_down(cloud: Any, host: str) -> bool:
 
 
 def evacuated(cloud: Any, server: Any, host: str) -> bool:
-    """Returns whether an instance is ACTIVE on another compute. Raises RuntimeError if its evacuation has failed."""
+    """Returns whether an instance is on another compute. Raises RuntimeError if its evacuation has failed."""
     found = cloud.compute.get_server(server)
     if found.status == "ERROR":
         raise RuntimeError(f"{server.name}: {found.fault}")
-    return found.status == "ACTIVE" and not found.task_state and found.compute_host != host
+    return found.compute_host != host and found.status == "SHUTOFF" and not found.task_state
+
+
+def start(cloud: Any, server: Any) -> None:
+    cloud.compute.start_server(server)
+    cloud.compute.wait_for_server(server, status="ACTIVE", failures=["ERROR"], wait=LIMIT)
 
 
 def main() -> None:
@@ -47,7 +52,8 @@ def main() -> None:
     for server in servers:
         cloud.compute.evacuate_server(server)
     for server in servers:
-        step(f"{server.name} is ACTIVE elsewhere", until, "ACTIVE", partial(evacuated, cloud, server, host), LIMIT)
+        step(f"{server.name} is on another one", until, "evacuated", partial(evacuated, cloud, server, host), LIMIT)
+        step(f"{server.name} is started there", start, cloud, server)
 
 
 if __name__ == "__main__":
