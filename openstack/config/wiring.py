@@ -73,6 +73,8 @@ class Wiring:
     least_workers: int
     """Least number of worker processes of an instance: two in production, so that a long request does not delay all
     others; one in a lab, where a second one would take 120 MB in each of some 40 containers. Project figures."""
+    release: str
+    """Release of OpenStack, such as 2026.1."""
     region: str
     """Name of the cloud's only region."""
     has_compute_certificates: bool
@@ -205,6 +207,7 @@ def wiring(plan: Plan, environment: str) -> Wiring:
         datapath_type(plan.settings, None),
         host_reserves(plan),
         1 if plan.settings.is_lab else 2,
+        plan.settings.release,
         plan.settings.region,
         not plan.settings.has_existing_machines,
     )

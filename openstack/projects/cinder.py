@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from blueprint.openstack import options
 from blueprint.openstack.projects.records import own_records
 from openstack import accounts, ceph_client, scripts
 from openstack.config import cephx, sections
@@ -18,6 +19,9 @@ _RBD = "https://docs.openstack.org/cinder/2026.1/configuration/block-storage/dri
 
 
 def configure(wiring: Wiring, _name: str) -> tuple[WrittenFile, ...]:
+    # The role "service" may ask Glance where an image is, so that a volume is a clone of its block device. Cinder of
+    # 2025.1 reads it from the image.
+    asks_glance = "glance" in options.listed(wiring.release, "cinder.conf")
     volumes = Layer(
         Origin.PROJECT,
         _RBD,
@@ -46,10 +50,9 @@ def configure(wiring: Wiring, _name: str) -> tuple[WrittenFile, ...]:
                 "rbd_max_clone_depth": 5,
                 "report_discard_supported": True,
             },
-            # The role "service" may ask Glance where an image is, so that a volume is a clone of its block device.
-            "glance": sections.service_user(wiring, "cinder"),
             "nova": sections.service_user(wiring, "cinder") | {"region_name": wiring.region, "interface": "internal"},
             "service_user": {"send_service_user_token": True} | sections.service_user(wiring, "cinder"),
+            **({"glance": sections.service_user(wiring, "cinder")} if asks_glance else {}),
         },
     )
     return (

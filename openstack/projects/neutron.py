@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
+from blueprint.openstack import options
 from blueprint.openstack.projects.records import own_records
 from blueprint.plan.sizing import ROUTER_COPIES
-from blueprint.stackfile.settings import PhysicalNetwork
 from openstack import accounts, bridges, node_values
 from openstack.config import sections
 from openstack.config.layers import ConfigFile, Layer, Origin, Secret, Section, WrittenFile
@@ -36,7 +34,7 @@ def configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
     return (
         _neutron_conf(wiring, name),
         server,
-        *_plugin_files(wiring.physical_networks),
+        *_plugin_files(wiring),
         *_agent_files(wiring),
         node_values.SCRIPT,
         *bridges.files(wiring.physical_networks, wiring.datapath_type),
@@ -81,7 +79,11 @@ def _neutron_conf(wiring: Wiring, name: str) -> ConfigFile:
     return ConfigFile("neutron.conf", "ini", tuple(layers), fragment="/etc/neutron/neutron.conf.d/secrets.conf")
 
 
-def _plugin_files(networks: Mapping[str, PhysicalNetwork]) -> tuple[ConfigFile, ...]:
+def _plugin_files(wiring: Wiring) -> tuple[ConfigFile, ...]:
+    networks = wiring.physical_networks
+    # Its name until 2025.2; a release ignores the other one, and networks of projects are then in one node only.
+    named = options.listed(wiring.release, "ml2_conf.ini")["ml2"]
+    types = next(name for name in ("project_network_types", "tenant_network_types") if name in named)
     ranges = (
         f"{name}:{vlans}" if vlans else name
         for name, network in networks.items()
@@ -90,7 +92,7 @@ def _plugin_files(networks: Mapping[str, PhysicalNetwork]) -> tuple[ConfigFile, 
     ml2: dict[str, Section] = {
         "ml2": {
             "type_drivers": ("flat", "vlan", "vxlan"),
-            "project_network_types": ("vxlan",),
+            types: ("vxlan",),
             "mechanism_drivers": ("openvswitch", "l2population"),
             "extension_drivers": ("port_security",),
         },

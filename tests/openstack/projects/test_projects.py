@@ -16,6 +16,7 @@ from blueprint.openstack import options
 from blueprint.openstack.projects.process_definition import Connection, Container, Exec, Http, ProcessDefinition, Tcp
 from blueprint.plan.planner import plan
 from blueprint.plan.sizing import load_sizing
+from blueprint.releases import DISTRO_VERSIONS
 from blueprint.replicas import is_agent
 from blueprint.stackfile.image_settings import Images
 from blueprint.stackfile.settings import Override, Settings
@@ -365,13 +366,14 @@ DYNAMIC_SECTIONS = {"ceph"}
 """Sections with a name of Quorate's choice, whose options the backend's driver defines."""
 
 
+@pytest.mark.parametrize("release", DISTRO_VERSIONS)
 @pytest.mark.parametrize("project", PROJECTS, ids=lambda project: project.name)
-def test_every_option_is_one_of_the_release(project: ProjectDefinition) -> None:
+def test_every_option_is_one_of_the_release(project: ProjectDefinition, release: str) -> None:
     """By the release's own oslo-config-generator: not unknown, not deprecated."""
     for process in project.processes:
-        for file in project.configure(WIRING, process.name):
+        for file in project.configure(replace(WIRING, release=release), process.name):
             if isinstance(file, ConfigFile) and file.name in OPTION_FILES.get(project.name, ()):
-                known = options.listed("2026.1", file.name)
+                known = options.listed(release, file.name)
                 for section, settings in file.document().items():
                     if section not in DYNAMIC_SECTIONS:
                         unknown = settings.keys() - known.get(section, {}).keys()
