@@ -81,7 +81,7 @@ def test_bridges_have_the_datapath_of_the_agents() -> None:
 
 
 def run(directory: Path, node: str) -> tuple[str, ...]:
-    """Runs the start script with a stand-in for ovs-vsctl, and returns the commands that it gets, and the output."""
+    """Runs the start script with stand-ins for ovs-vsctl and sleep; returns the commands that it gets, and the output."""
     script, log = directory / "start.sh", directory / "log"
     text = bridges.files({}, "system")[0].parts[0]
     assert isinstance(text, str)
@@ -89,9 +89,9 @@ def run(directory: Path, node: str) -> tuple[str, ...]:
     text = text.replace(node_values.DIRECTORY, str(directory / "values")).replace("/etc/openvswitch", str(directory))
     script.write_text(text, encoding="utf-8")
     (directory / "physical-networks").write_text("br-ex system ens8\nbr-fast netdev\n", encoding="utf-8")
-    program = directory / "ovs-vsctl"
-    program.write_text(f'#!/bin/sh\necho "$*" >>{log}\n', encoding="utf-8")
-    program.chmod(0o755)
+    for program, line in (("ovs-vsctl", '"$*"'), ("sleep", '"sleep $*"')):
+        (directory / program).write_text(f"#!/bin/sh\necho {line} >>{log}\n", encoding="utf-8")
+        (directory / program).chmod(0o755)
     done = subprocess.run(
         ["sh", "-e", script, "echo", "started", "a b"],
         env={"PATH": f"{directory}:/usr/bin:/bin", node_values.VARIABLE: node},
@@ -111,6 +111,7 @@ def test_the_start_script_creates_the_bridges_and_then_starts_the_program(tmp_pa
         f"{CREATE} br-ex -- set bridge br-ex datapath_type=system",
         f"{ADD} br-ex ens8",
         f"{CREATE} br-fast -- set bridge br-fast datapath_type=netdev",
+        "sleep 6",
         "started a b",
     )
 
@@ -121,5 +122,6 @@ def test_a_node_s_own_list_wins(tmp_path: Path) -> None:
     assert run(tmp_path, "cmp1") == (
         f"{CREATE} br-ex -- set bridge br-ex datapath_type=netdev",
         f"{ADD} br-ex eno2",
+        "sleep 6",
         "started a b",
     )
