@@ -81,7 +81,7 @@ def test_bridges_have_the_datapath_of_the_agents() -> None:
 
 
 def run(directory: Path, node: str) -> tuple[str, ...]:
-    """Runs the start script with stand-ins for ovs-vsctl and sleep; returns the commands that it gets, and the output."""
+    """Runs the start script with stand-ins for ovs-vsctl and sleep; returns their commands, and the output."""
     script, log = directory / "start.sh", directory / "log"
     text = bridges.files({}, "system")[0].parts[0]
     assert isinstance(text, str)
