@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import json
+import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from blueprint.plan.plan import Plan
-from cluster.api import Unreachable
+from cluster.api import Api, Unreachable
+from cluster.objects import Object
 from commands import stack
 from commands.live import connection, status
 from commands.stack import ValidStack
 from console.errors import UserError
 from operations.live_cluster import LiveCluster
+from operations.living import node_stats
 from operations.living.cloud import LivingCloud
+from operations.living.node_stats import LivingNodes
 from operations.operation_lease import CloudOperation, held
 from tests.operations.living.living_cloud import living
 from tests.operations.maintenance.small_cloud import SmallCloud
@@ -63,6 +68,29 @@ def test_a_whole_cloud(live: list[LivingCloud], capsys: pytest.CaptureFixture[st
     assert live
     assert status.show(ROOT, "dev") == 0
     assert "whole     etcd" in capsys.readouterr().out
+
+
+def test_a_watch_asks_kubelets_once_a_minute(live: list[LivingCloud], monkeypatch: pytest.MonkeyPatch) -> None:
+    assert live
+    connected(monkeypatch, replace(SmallCloud().cluster(), nodes=({"metadata": {"name": "master1"}},)))
+    now, asked = [1000.0], list[float]()
+
+    def read(_api: Api, nodes: Sequence[Object]) -> LivingNodes:
+        if nodes:
+            asked.append(now[0])
+        return LivingNodes(asked=len(nodes))
+
+    def sleep(seconds: float) -> None:
+        now[0] += seconds
+        if now[0] > 1130:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(node_stats, "read", read)
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(time, "sleep", sleep)
+    with pytest.raises(KeyboardInterrupt):
+        status.show(ROOT, "dev", watch=True)
+    assert asked == [1000, 1060, 1120]
 
 
 def test_json(live: list[LivingCloud], capsys: pytest.CaptureFixture[str]) -> None:
