@@ -15,6 +15,10 @@ from contract import COMPUTE_POOL, CONTROLLER_POOL, STORAGE_POOL
 def warnings(settings: Settings, architecture: Architecture, nodes: Sequence[Node]) -> Iterator[str]:
     """Yields warnings about a plan's options and nodes. Layouts and quorum_limits.py have warnings of their own."""
     yield from checks.option_warnings(settings)
+    if settings.images.mirror and (outside := list(_downloads_outside(settings))):
+        yield (
+            f"images come from {settings.images.mirror}, but machines download from the internet: {'; '.join(outside)}"
+        )
     if FEATURE in settings.features and any(node.virtual for node in nodes):
         yield (
             "reduced footprint: control-plane nodes are virtual machines beside tenants' machines; expect bad "
@@ -38,3 +42,15 @@ def warnings(settings: Settings, architecture: Architecture, nodes: Sequence[Nod
     spare = [node.name for node in nodes if node.pool == CONTROLLER_POOL]
     if spare and any(node.dedicated_to for node in nodes):
         yield f"controllers beyond the dedicated ones, shared by all that may share: {', '.join(spare)}"
+
+
+def _downloads_outside(settings: Settings) -> Iterator[str]:
+    """Yields what machines download from its maker's site, each with the key that names another place."""
+    if settings.has_existing_machines:
+        return
+    if settings.cni == "calico" and not settings.calico.manifest:
+        yield "Calico's manifest (write quorate:calico.manifest)"
+    if settings.prepare.uses_etcds_release:
+        yield "etcd's release (write quorate:prepare.archives.etcd)"
+    if settings.prepare.programs == "packages" and "repository" not in settings.prepare.model_fields_set:
+        yield "Kubernetes' packages (write quorate:prepare.repository)"
