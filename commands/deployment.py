@@ -17,7 +17,7 @@ from commands.engine.event_pipe import RunSummary
 from commands.engine.operation import Operation, Result
 from commands.engine.passphrase import Command, SecretAccess
 from commands.engine.run_display import RunDisplay
-from commands.live import connection, live_check, virt_host_check
+from commands.live import connection, live_check, operation_check, virt_host_check
 from commands.plan.stack_check import show_summary, validated_stack
 from commands.rendered import tree_check
 from commands.review import audit_report
@@ -38,7 +38,9 @@ PLANNED = {"create": "to create", "update": "to update", "replace": "to replace"
 def up(root: Path, name: str, *, refresh_first: bool = False, is_verbose: bool = False) -> int:
     """Deploys a stack if its preview passes the policy pack and shows a change."""
     started = time.monotonic()
-    with prepared("up", root, validated_stack(root, name)) as operation:
+    found = validated_stack(root, name)
+    with prepared("up", root, found) as operation:
+        operation_check.require_none(root, found, operation.cluster)
         display = RunDisplay(operation, "up", is_verbose=is_verbose)
         tree_check.write_again(operation)
         if refresh_first:

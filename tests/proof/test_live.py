@@ -31,6 +31,7 @@ from console.errors import UserError
 from contract import COMPUTE_NODE, DEDICATED, SERVER
 from operations import living_quorum
 from operations.living.quorum import LivingMember, LivingQuorum
+from operations.operation_lease import CloudOperation, held
 from proof import control_plane as planes
 from proof.control_plane import ControlPlane, control_plane
 from proof.simulated_nodes import SimulatedMachine, register_all
@@ -201,6 +202,13 @@ def test_a_failed_job_is_shown_and_the_next_up_goes_on(live: Live, capfd: pytest
     jobs = live.items("/apis/batch/v1/namespaces/openstack/jobs")
     assert {number(job, "status", "succeeded") for job in jobs} == {1}
     assert len(jobs) > 10
+
+
+def test_up_waits_for_the_end_of_a_maintenance(live: Live) -> None:
+    with held(live.api, CloudOperation("one1"), STACK, print) as lease:
+        with pytest.raises(UserError, match="Maintenance of one1 is under way"):
+            deployment.up(live.root, STACK)
+        lease.finish()
 
 
 def _end_first_job(api: Api) -> None:
