@@ -131,10 +131,12 @@ def test_a_function_that_a_fixture_or_a_cache_ran_is_its_test_s_too(tmp_path: Pa
         "def test_fails(): assert not expand('n1')\n",
         encoding="utf-8",
     )
+    # Not a worker of the run that this test is in.
+    own = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_XDIST")}
     subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "tests.mutants.visits", str(tests)],
         cwd=ROOT,
-        env=os.environ | {DIRECTORY: str(tmp_path)},
+        env=own | {DIRECTORY: str(tmp_path)},
         capture_output=True,
         check=False,
     )
