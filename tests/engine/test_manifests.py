@@ -301,11 +301,19 @@ def test_no_liveness_probe_only_looks_for_a_process(plan: Plan, manifests: Manif
 def test_a_process_that_never_connects_is_restarted_and_one_that_lost_its_connection_is_not(
     plan: Plan, manifests: Manifests
 ) -> None:
-    (agent,) = pod(manifests, "neutron-l2-agent")["containers"]
-    connected = {"exec": {"command": ["healthcheck_port", "neutron-openvswitch-agent", "5672"]}, "timeoutSeconds": 15}
+    agent = pod(manifests, "neutron-dhcp-agent")["containers"][0]
+    connected = {"exec": {"command": ["healthcheck_port", "neutron-dhcp-agent", "5672"]}, "timeoutSeconds": 15}
     assert agent["startupProbe"] == {**connected, "periodSeconds": 30, "failureThreshold": 22}
     assert agent["readinessProbe"] == {**connected, "periodSeconds": 60}
     assert "livenessProbe" not in agent
+
+
+def test_an_l2_agent_that_waits_for_good_is_restarted(manifests: Manifests) -> None:
+    (agent,) = pod(manifests, "neutron-l2-agent")["containers"]
+    assert agent["readinessProbe"]["exec"]["command"] == ["healthcheck_port", "neutron-openvswitch-agent", "5672"]
+    *shell, asked = agent["livenessProbe"]["exec"]["command"]
+    assert shell == ["sh", "-c"]
+    assert "dump-flows br-int table=23" in asked
 
 
 def test_commands_of_probes_run_less_often_than_requests(manifests: Manifests) -> None:
