@@ -57,7 +57,7 @@ def needed_archives(plan: Plan) -> tuple[PinnedArchive, ...]:
         if settings.prepare.uses_etcds_release:
             found += node_software.etcd_archives()
         found += (PinnedArchive(name, each.url, each.sha256) for name, each in settings.prepare.archives.items())
-    if _installs_calico(settings):
+    if settings.installs_calico:
         manifest = settings.calico.manifest or node_software.calico_manifest(len(plan.nodes))
         found.append(PinnedArchive(CALICO, manifest.url, manifest.sha256))
     if settings.bootstrap and (image := settings.bootstrap.image):
@@ -68,11 +68,7 @@ def needed_archives(plan: Plan) -> tuple[PinnedArchive, ...]:
 def unlisted_manifest(plan: Plan) -> str | None:
     """Returns the URL of a manifest of Calico whose images are not known, because the stack file names it."""
     settings = plan.settings
-    return settings.calico.manifest.url if _installs_calico(settings) and settings.calico.manifest else None
-
-
-def _installs_calico(settings: Settings) -> bool:
-    return settings.cni == "calico" and not settings.has_existing_machines
+    return settings.calico.manifest.url if settings.installs_calico and settings.calico.manifest else None
 
 
 def _used(plan: Plan, settings: Settings) -> Iterator[tuple[str, str]]:
@@ -102,6 +98,6 @@ def _of_nodes(plan: Plan, settings: Settings) -> Iterator[tuple[str, str]]:
     if any(node not in plan.masters for node in plan.nodes):
         yield WORKERS, placed.of_nodes(node_software.NGINX)
     yield NODES, placed.of_nodes(node_software.COREDNS)
-    if _installs_calico(settings) and not settings.calico.manifest:
+    if settings.installs_calico and not settings.calico.manifest:
         for image in node_software.calico_images(len(plan.nodes)):
             yield CALICO, placed.located(image)

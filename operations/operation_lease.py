@@ -68,6 +68,10 @@ class CloudOperation:
         """Returns who began it and when, as text."""
         return f"{self.by} began it at {self.since}"
 
+    def sentence(self) -> str:
+        """Returns the sentence by which all commands name it."""
+        return f"{self.kind.capitalize()} of {self.subject} is under way: {self.began()}."
+
 
 def whoami() -> str:
     """Returns the user and machine of this process, such as ada@desk."""
@@ -209,7 +213,7 @@ def _take(api: Api, wanted: CloudOperation, stack: str, say: Callable[[str], Non
 def _require_same(found: CloudOperation, wanted: CloudOperation, stack: str) -> None:
     if (found.kind, found.subject) != (wanted.kind, wanted.subject):
         raise UserError(
-            f"{found.kind.capitalize()} of {found.subject} is under way: {found.began()}. Nothing was changed.\n"
+            f"{found.sentence()} Nothing was changed.\n"
             f"One at a time: end it first with `{command(found, stack, '--end')}`."
         )
 

@@ -30,7 +30,7 @@ class UnderWay:
             return (f"          - {self.problem}",)
         if not (known := self.operation):
             return ()
-        lines = [f"{known.kind.capitalize()} of {known.subject} is under way: {known.began()}."]
+        lines = [known.sentence()]
         if known.out:
             lines.append(f"          - out, or on the way: {', '.join(known.out)}")
         if known.step:

@@ -46,9 +46,7 @@ def warnings(settings: Settings, architecture: Architecture, nodes: Sequence[Nod
 
 def _downloads_outside(settings: Settings) -> Iterator[str]:
     """Yields what machines download from its maker's site, each with the key that names another place."""
-    if settings.has_existing_machines:
-        return
-    if settings.cni == "calico" and not settings.calico.manifest:
+    if settings.installs_calico and not settings.calico.manifest:
         yield "Calico's manifest (write quorate:calico.manifest)"
     if settings.prepare.uses_etcds_release:
         yield "etcd's release (write quorate:prepare.archives.etcd)"

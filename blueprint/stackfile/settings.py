@@ -419,3 +419,8 @@ class Settings(Strict):
     def has_existing_machines(self) -> bool:
         """Whether the servers are nodes of a running cluster, so that nothing is made for machines."""
         return self.machines == EXISTING
+
+    @property
+    def installs_calico(self) -> bool:
+        """Whether Quorate installs Calico: nobody else does, and the machines are its own."""
+        return self.cni == "calico" and not self.has_existing_machines

@@ -26,7 +26,7 @@ def require_none(root: Path, found: ValidStack, cluster: LiveCluster | None) -> 
     operation = known.operation
     if not operation:
         return
-    began = f"{operation.kind.capitalize()} of {operation.subject} is under way: {operation.began()}."
+    began = operation.sentence()
     if operation.kind == MAINTENANCE:
         raise UserError(
             f"{began} `up` may restart another member of a quorum meanwhile. Nothing was changed.\n"

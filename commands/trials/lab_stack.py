@@ -68,7 +68,7 @@ def write(root: Path, found: ValidStack, host_keys: Mapping[str, str], calico: P
     generated = directory(root, original)
     build_directory.of_stack(root, name_of(original))
     passphrase.generate_secret(generated / "passphrase")
-    file = generated / f"Pulumi.{name_of(original)}.yaml"
+    file = stack_file(root, original)
     document = stack.without_secrets(stack.read_document(found.file))
     encrypted = _kept_secret(file) or _new_secret(root, original, file, document)
     config = {key: value for key, value in stack.config_of(document).items() if key not in _DROPPED}
@@ -87,7 +87,7 @@ def write(root: Path, found: ValidStack, host_keys: Mapping[str, str], calico: P
 
 def change_option(root: Path, original: str) -> None:
     """Sets the option OPTION in the stack file, or takes it away if it is set: each call is a change."""
-    file = directory(root, original) / f"Pulumi.{name_of(original)}.yaml"
+    file = stack_file(root, original)
     document = stack.read_document(file)
     project, config, section, option, value = OPTION
     options = document["config"][_PROJECTS][project]["options"].setdefault(config, {}).setdefault(section, {})
@@ -194,6 +194,11 @@ def _new_secret(root: Path, original: str, file: Path, document: dict[str, Any])
 
 def _save(file: Path, document: dict[str, Any]) -> None:
     atomic.write(file, yaml.safe_dump(document, sort_keys=False, allow_unicode=True))
+
+
+def stack_file(root: Path, original: str) -> Path:
+    """Returns the path of the lab's stack file."""
+    return directory(root, original) / f"Pulumi.{name_of(original)}.yaml"
 
 
 def directory(root: Path, original: str) -> Path:

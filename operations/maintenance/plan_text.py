@@ -60,7 +60,7 @@ def _head(found: Foreseen, under_way: CloudOperation | None) -> Iterator[str]:
     members = ", ".join(f"{member} of {quorum}" for quorum, member in found.leave.members)
     yield f"Members of quorums there: {members or 'none'}."
     if under_way:
-        yield f"{under_way.kind.capitalize()} of {under_way.subject} is under way: {under_way.began()}."
+        yield under_way.sentence()
     if found.leave.may_go:
         yield "; ".join(("The living quorums admit it now", *found.leave.effects)) + "."
     else:

@@ -36,8 +36,7 @@ def _lines(cluster: LiveCluster, found: ForeseenReplacement) -> Iterator[str]:
     members = ", ".join(f"{member} of {quorum}" for quorum, member in dead.all_members)
     yield f"Members of quorums there: {members or 'none'}. What they have on its disks is lost."
     if found.under_way:
-        kind = found.under_way.kind.capitalize()
-        yield f"{kind} of {found.under_way.subject} is under way: {found.under_way.began()}."
+        yield found.under_way.sentence()
     if found.reasons:
         yield "It may NOT be removed now:"
         yield from (f"  - {reason}" for reason in found.reasons)
