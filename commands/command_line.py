@@ -67,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _command(function: Callable[P, int]) -> Callable[P, None]:
     """Registers a function as a command; its return value is the exit code. Prints errors without a traceback."""
 
-    @app.command(function.__name__.replace("_", "-"))
+    @app.command(function.__name__.rstrip("_").replace("_", "-"))
     @functools.wraps(function)
     def run(*values: P.args, **named: P.kwargs) -> None:
         try:
@@ -285,6 +285,19 @@ def topology(
     if to_stack:
         return topology_table.write_stack(files, names)
     return topology_table.show(files, names, as_json=as_json)
+
+
+@_command
+def import_(
+    form: Annotated[str, typer.Argument(metavar="kolla|kubespray|rockoon", help="The deployer of FILE.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="An inventory, or an OpenStackDeployment.")],
+) -> int:
+    """Print a stack file of another deployer's FILE, and on standard error what each part of FILE became."""
+    from commands.plan import imported_stack
+
+    if form not in imported_stack.FORMATS:
+        raise typer.BadParameter(f"'{form}' is not known; write one of {', '.join(imported_stack.FORMATS)}")
+    return imported_stack.show(form, file)
 
 
 @_command

@@ -36,7 +36,7 @@ class TopologyFinding:
 
 @dataclass(frozen=True)
 class StackSetting:
-    """A setting of the stack file that a line of the topology became."""
+    """A setting of the stack file that a line of a topology, or of another deployer's file, became."""
 
     path: tuple[str, ...]
     """Its keys in the stack file, without `quorate:`."""

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from blueprint import topology_settings
+from blueprint.imports.placeholders import FIRST_ADDRESS, HARDWARE, MASTERS
 from blueprint.stackfile.settings import Settings
 from blueprint.topology import TopologyLine
 from console.errors import UserError
@@ -23,11 +24,6 @@ _HEAD = """\
 # A stack of a Fuel-CCP topology (docs/topology.md). Write your own servers: the names of nodes are the topology's, all
 # other values are placeholders, as are the masters. The profile lab advises where production refuses.
 """
-_FIRST = IPv4Address("198.18.0.1")
-"""Address of the first placeholder, in the network for benchmarks (RFC 2544), which no site routes."""
-_MASTERS = ("master1", "master2", "master3")
-_HARDWARE = {"cpu": 24, "memory": 256}
-"""Cores and GiB of the reference hardware (004, 5.3.3)."""
 
 
 def stack_file(file: Path, nodes: Sequence[str], lines: Iterable[TopologyLine]) -> str:
@@ -41,12 +37,15 @@ def stack_file(file: Path, nodes: Sequence[str], lines: Iterable[TopologyLine]) 
         raise UserError(f"{file} is outside of this project, and a stack file names files inside it; copy it here")
     settings: dict[str, Any] = {"profile": "lab", "machines": "existing", "topology": path.as_posix()}
     settings |= topology_settings.tree(lines, str(Settings.model_fields["release"].default))
-    settings["servers"] = [*_servers(_MASTERS, ["master"], _FIRST), *_servers(nodes, [], _FIRST + len(_MASTERS))]
+    settings["servers"] = [
+        *_servers(MASTERS, ["master"], FIRST_ADDRESS),
+        *_servers(nodes, [], FIRST_ADDRESS + len(MASTERS)),
+    ]
     document = {"config": {f"quorate:{key}": value for key, value in settings.items()}}
     return _HEAD + yaml_writer.plain_document(document)
 
 
 def _servers(names: Iterable[str], roles: list[str], first: IPv4Address) -> list[dict[str, Any]]:
     return [
-        {"name": name, "address": str(first + place), "roles": roles, **_HARDWARE} for place, name in enumerate(names)
+        {"name": name, "address": str(first + place), "roles": roles, **HARDWARE} for place, name in enumerate(names)
     ]

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from blueprint.architecture.loader import FOLDER, load_architecture
+from blueprint.imports import FORMATS, ImportFormat, import_file
 from blueprint.plan.planner import plan
 from blueprint.problems import InvalidStackError
 from blueprint.stackfile.loader import from_pulumi, load_file
@@ -21,6 +22,7 @@ from blueprint.topology.node_pattern import MOST_WAYS, PatternError, compiled
 from blueprint.topology.place import place
 from blueprint.topology.sections import read_topology
 from cluster.kubeconfig import read_kubeconfig
+from commands.plan.settled_stack import settled
 from console.errors import UserError
 from files import yaml_reader
 from tests.fuzz.texts import ODD, VALUES, as_json, as_yaml, changed, documents
@@ -37,6 +39,24 @@ SECONDS = 5
 TOPOLOGY = (ROOT / "tests" / "data" / "topologies" / "topology-example.yaml").read_text(encoding="utf-8")
 STACK = STACKS["dev"].read_text(encoding="utf-8")
 ARCHITECTURE = (FOLDER / "100.yaml").read_text(encoding="utf-8")
+DEPLOYMENT = """
+kind: OpenStackDeployment
+spec:
+  size: tiny
+  region_name: North
+  features:
+    services: [compute, dns]
+    neutron: {external_networks: [{physnet: a, bridge: br-a, vlan_ranges: "1:9"}], tenant_network_types: [vlan]}
+  services: {identity: {keystone: {values: {pod: {replicas: {api: 2}}, conf: {keystone: {token: {expiration: 9}}}}}}}
+"""
+INVENTORY = """
+[control]
+ctl[01:03] ansible_host=10.0.0.1 ansible_user="kolla" node_labels="{'a': 1}"
+[control:vars]
+neutron_external_interface = ens8
+[keystone:children]
+control
+"""
 KUBECONFIG = """
 current-context: one
 contexts: [{name: one, context: {cluster: one, user: one}}]
@@ -96,6 +116,22 @@ def test_any_configuration_of_the_engine(config: dict[str, str]) -> None:
 @given(documents(["nodes", "roles", "replicas", "services", "configs"]).map(as_yaml) | changed(TOPOLOGY))
 def test_any_topology(project: Path, text: str) -> None:
     read(topology, project, text, InvalidStackError)
+
+
+@FUZZ
+@given(st.sampled_from(FORMATS), documents(["all", "kube_node", "kind", "spec"]).map(as_yaml) | changed(DEPLOYMENT))
+def test_any_import(project: Path, form: ImportFormat, text: str) -> None:
+    read(lambda file: settled(import_file(form, file)), project, text, InvalidStackError)
+
+
+@FUZZ
+@given(changed(INVENTORY))
+def test_any_ini_inventory(project: Path, text: str) -> None:
+    def inventory(file: Path) -> None:
+        file.replace(project / "inventory")
+        settled(import_file("kolla", project / "inventory"))
+
+    read(inventory, project, text, InvalidStackError)
 
 
 @FUZZ
