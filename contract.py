@@ -17,6 +17,8 @@ PROCESS = "quorate:openstack:Process"
 
 MACHINE = "quorate:machine:Machine"
 MACHINE_POOL = "quorate:machine:MachinePool"
+CLASS_ADDRESS = "{}Address"
+"""Fact of a machine with its address in a network beside management, by the network's class, such as overlayAddress."""
 DOMAIN_DEFINITION = "pulumi-python:dynamic/quorate:DomainDefinition"
 """Type token of the resource that applies changes of a libvirt domain."""
 TREE = "pulumi-python:dynamic/quorate:Tree"

@@ -11,9 +11,9 @@ from tempfile import TemporaryDirectory
 
 from blueprint.plan.plan import Plan
 from blueprint.stackfile.inventory import is_made
-from doctor import checks, fleet_checks
+from doctor import checks, class_network_checks, fleet_checks
 from doctor.checks import MachineFinding
-from doctor.login import LoginError, Reading, read, write_known_hosts
+from doctor.login import LoginError, Reading, facts, read, write_known_hosts
 from text.quoting import first_of
 
 AT_ONCE = 64
@@ -74,10 +74,30 @@ def examine(plan: Plan) -> list[Line]:
                     readings[name] = future.result()
                 except LoginError as error:
                     unreachable.append(MachineFinding(LOGIN, name, error.problem, error.remedy))
-    return [Line(LOGIN, len(nodes), tuple(unreachable)), *_lines(plan, readings)]
+            unreached = list(_unreached(plan, readings, known_hosts, pool))
+    return [Line(LOGIN, len(nodes), tuple(unreachable)), *_lines(plan, readings, unreached)]
 
 
-def _lines(plan: Plan, readings: Mapping[str, Reading]) -> list[Line]:
+def _unreached(
+    plan: Plan, readings: Mapping[str, Reading], known_hosts: Path, pool: ThreadPoolExecutor
+) -> Iterator[MachineFinding]:
+    """Lets each machine send packets to all others in its networks beside management, and yields what it found."""
+    networks, ssh = plan.settings.networks.classes, plan.settings.ssh
+    there = class_network_checks.present(plan.machines, readings)
+    pending = [
+        (node, pool.submit(facts, node.machine, ssh, known_hosts, script, class_network_checks.LIMIT))
+        for node in plan.machines
+        if (script := class_network_checks.script(node, there, networks))
+    ]
+    for node, future in pending:
+        try:
+            yield from class_network_checks.unreached(node, future.result(), there, networks)
+        except LoginError as error:
+            for name in node.machine.addresses:
+                yield MachineFinding(name, node.name, error.problem, error.remedy)
+
+
+def _lines(plan: Plan, readings: Mapping[str, Reading], unreached: Sequence[MachineFinding]) -> list[Line]:
     reached = [node for node in plan.machines if node.name in readings]
     single = [
         finding
@@ -86,6 +106,11 @@ def _lines(plan: Plan, readings: Mapping[str, Reading]) -> list[Line]:
     ]
     found = [Line(name, len(readings), _of(name, single)) for name in checks.CHECKS]
     found.append(Line(fleet_checks.NETWORK, len(readings), tuple(fleet_checks.network(plan.machines, readings))))
+    networks = plan.settings.networks.classes
+    apart = [*class_network_checks.interfaces(plan.machines, readings, networks), *unreached]
+    for name in networks:
+        count = sum(name in node.machine.addresses for node in reached)
+        found.append(Line(name, count, _of(name, apart)))
     found.append(Line(fleet_checks.IDENTITY, len(readings), tuple(fleet_checks.identities(readings))))
     if hosts := [node for node in reached if node.machine.vms]:
         problems = fleet_checks.virt_hosts(plan.machines, readings, plan.settings.template)

@@ -80,15 +80,23 @@ def write_known_hosts(file: Path, machines: tuple[Machine, ...], ssh: Ssh) -> No
 
 def read(machine: Machine, ssh: Ssh, known_hosts: Path) -> Reading:
     """Runs the probe on a machine. Raises LoginError if that fails."""
+    earliest = time.time()
+    return Reading(facts(machine, ssh, known_hosts, PROBE.read_text(encoding="utf-8"), LIMIT), earliest, time.time())
+
+
+def facts(machine: Machine, ssh: Ssh, known_hosts: Path, script: str, seconds: int) -> ReadFacts:
+    """Returns the facts that a script prints on a machine.
+
+    Raises LoginError if the script does not end within the time, or prints no last line.
+    """
     if machine.host_key is None:
         raise LoginError("the stack file has no hostKey of it", "write the line of /etc/ssh/ssh_host_ed25519_key.pub")
-    earliest = time.time()
     try:
-        done = run(machine, ssh, known_hosts, PROBE.read_text(encoding="utf-8"), LIMIT)
+        done = run(machine, ssh, known_hosts, script, seconds)
     except subprocess.TimeoutExpired:
-        raise LoginError(f"the checks there did not end within {LIMIT} s", "look at its load and its disks") from None
+        raise LoginError(f"the checks there did not end within {seconds} s", "look at its load and its disks") from None
     try:
-        return Reading(parse(done.stdout), earliest, time.time())
+        return parse(done.stdout)
     except IncompleteError:
         raise login_error(done.stderr, machine, ssh) from None
 

@@ -39,7 +39,7 @@ def texts(
 ) -> dict[str, str]:
     """Returns the content of the ConfigMap with node values: a file for each node that has values for the service.
 
-    The values are those of the stack file, and the node's reserve of memory and CPU.
+    The values are those of the stack file, the node's reserve of memory and CPU, and its addresses.
 
     A process reads all its files as one configuration, so one file contains the node's values for all of `files`.
     """

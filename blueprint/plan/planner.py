@@ -15,6 +15,7 @@ from blueprint.plan import (
     any_order,
     assignment,
     beside,
+    class_addresses,
     needed_services,
     plan_warnings,
     quorum_limits,
@@ -55,6 +56,7 @@ def plan(settings: Settings) -> Plan:
     running = (*not_retired(laid.services), *beside_rows)
     if not laid.problems:
         problems += single_nodes.problems(settings, running, laid.nodes)
+        problems += class_addresses.problems(settings, running, laid.nodes)
     problems += cloud_content.missing(settings.bootstrap, {each.name for each in running if each.instances})
     problems += refusals.clusters_without_row(settings, running)
     problems += refusals.processes_without_row(settings, architecture)

@@ -2,31 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network
 from itertools import combinations
 
 from blueprint.problems import Problem
 from blueprint.stackfile import calico
+from blueprint.stackfile.class_networks import VXLAN, ClassName
 from blueprint.stackfile.settings import Networks, Settings
 
 KEY = "quorate:networks"
 POD_ADDRESSES = 256
 """Number of pod addresses that each node needs: a /24 of the pod network (kube-controller-manager's default)."""
 _THIS_NETWORK = IPv4Network("0.0.0.0/8")
+_IPV6 = 1280
+"""Bytes that every link with IPv6 must carry in one packet (RFC 8200, 5); projects may have subnets of IPv6."""
 _SERVICES = range(12, 25)
 """Valid prefix lengths of the service network. API servers accept at most 2^20 addresses; Quorate needs about 100."""
 
 
-def problems(settings: Settings, addressed: Mapping[str, Sequence[str]]) -> Iterator[Problem]:
-    """Yields the problems of a stack's addresses and networks. `addressed`: names of the machines with each address."""
+def problems(
+    settings: Settings,
+    addressed: Mapping[str, Sequence[str]],
+    classed: Mapping[ClassName, Mapping[str, Sequence[str]]],
+) -> Iterator[Problem]:
+    """Yields the problems of a stack's addresses and networks.
+
+    `addressed`: names of the machines with each address. `classed`: the same for networks beside management, by class.
+    """
     networks = settings.networks
     named = {f"{KEY}.pods": networks.pods, f"{KEY}.services": networks.services}
     if networks.management:
         named[f"{KEY}.management"] = networks.management
     if settings.calico.tunnels:
         named[calico.TUNNELS] = settings.calico.tunnels
+    named |= {f"{KEY}.{name}": network.cidr for name, network in networks.classes.items()}
     unusable = list(_unusable_networks(named))
     yield from unusable
     if unusable:
@@ -36,13 +47,34 @@ def problems(settings: Settings, addressed: Mapping[str, Sequence[str]]) -> Iter
             name = first.rpartition(".")[2]
             yield Problem(second, f"{right} overlaps {name} {left}; write networks that do not overlap")
     yield from _sizes(networks, len(addressed))
+    yield from _mtus(networks)
+    yield from _wrong(addressed, lambda address: _machine(address, networks))
+    for name, network in networks.classes.items():
+        yield from _wrong(
+            classed.get(name, {}),
+            lambda address, name=name, cidr=network.cidr: _unfit(address) or _outside(address, name, cidr),
+        )
+
+
+def _wrong(addressed: Mapping[str, Sequence[str]], refusal: Callable[[IPv4Address], str]) -> Iterator[Problem]:
+    """Yields a problem for each reason of `refusal`, with the first machine that has it; "" stands for no reason."""
     wrongs: dict[str, list[str]] = {}
     for address, names in addressed.items():
-        if wrong := _machine(IPv4Address(address), networks):
+        if wrong := refusal(IPv4Address(address)):
             wrongs.setdefault(wrong, []).append(f"{names[0]} has {address}")
     for wrong, machines in wrongs.items():
         more = f" ({len(machines) - 1} more machines have this error)" if len(machines) > 1 else ""
         yield Problem("quorate:servers", f"{machines[0]}, {wrong}{more}")
+
+
+def _mtus(networks: Networks) -> Iterator[Problem]:
+    overlay = networks.overlay
+    if overlay and overlay.packet - VXLAN < _IPV6:
+        yield Problem(
+            f"{KEY}.overlay.mtu",
+            f"{overlay.mtu} leaves {overlay.packet - VXLAN} bytes for a packet of a project's network, because VXLAN "
+            f"adds {VXLAN}, and IPv6 needs {_IPV6}; write {_IPV6 + VXLAN} or more, best {1500 + VXLAN} or more",
+        )
 
 
 def _unusable_networks(named: Mapping[str, IPv4Network]) -> Iterator[Problem]:
@@ -69,16 +101,28 @@ def _sizes(networks: Networks, machines: int) -> Iterator[Problem]:
 
 def _machine(address: IPv4Address, networks: Networks) -> str:
     """Returns why a machine's address is invalid, and the text to write instead; "" if the address is valid."""
-    if reason := _unusable(address):
-        return f"which {reason}; write an address of a host"
+    if reason := _unfit(address):
+        return reason
     management = networks.management
-    if management and address not in management:
-        return f"outside of management {management}; write one inside"
-    if management and management.prefixlen < 31 and address in _ends(management):
-        return f"the first or last address of management {management}; write one between them"
-    for name, network in (("pods", networks.pods), ("services", networks.services)):
+    if management and (reason := _outside(address, "management", management)):
+        return reason
+    classes = ((name, network.cidr) for name, network in networks.classes.items())
+    for name, network in (("pods", networks.pods), ("services", networks.services), *classes):
         if address in network:
             return f"inside of the {name} network {network}; write another"
+    return ""
+
+
+def _unfit(address: IPv4Address) -> str:
+    reason = _unusable(address)
+    return f"which {reason}; write an address of a host" if reason else ""
+
+
+def _outside(address: IPv4Address, name: str, network: IPv4Network) -> str:
+    if address not in network:
+        return f"outside of {name} {network}; write one inside"
+    if network.prefixlen < 31 and address in _ends(network):
+        return f"the first or last address of {name} {network}; write one between them"
     return ""
 
 

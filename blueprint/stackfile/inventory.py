@@ -20,6 +20,7 @@ from blueprint.hypervisor_types import HYPERVISOR_TYPES, HypervisorName, Hypervi
 from blueprint.patterns import check_name, expand, expand_numbered
 from blueprint.problems import Problem
 from blueprint.stackfile import addresses, calico, server_checks
+from blueprint.stackfile.class_networks import ClassName
 from blueprint.stackfile.servers import Disk, Server, VirtualMachine
 from blueprint.stackfile.settings import Settings
 from blueprint.stackfile.ssh import HOST_KEY_ADVICE, host_keys
@@ -60,6 +61,8 @@ class Machine:
     """Names of the server's virtual machines."""
     pin: str | None = None
     """The machine's pool in the stack file; None if the stack file does not set it."""
+    addresses: Mapping[ClassName, str] = field(default_factory=dict[ClassName, str], hash=False)
+    """The machine's addresses in networks beside management, by class."""
     host_key: str | None = None
     """The machine's public SSH host key in the stack file; None if the stack file does not contain it."""
 
@@ -90,6 +93,7 @@ def problems(settings: Settings) -> list[Problem]:
     found: list[Problem] = []
     named: dict[str, list[str]] = defaultdict(list)
     addressed: dict[str, list[str]] = defaultdict(list)
+    classed: dict[ClassName, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     racked: dict[str | None, list[str]] = defaultdict(list)
     unknown: list[str] = []
     for index, server in enumerate(settings.servers):
@@ -99,6 +103,8 @@ def problems(settings: Settings) -> list[Problem]:
             for machine in list(_machines_of(server)):
                 named[machine.name].append(key)
                 addressed[machine.address].append(machine.name)
+                for each, address in machine.addresses.items():
+                    classed[each][address].append(machine.name)
                 racked[machine.rack].append(machine.name)
                 if machine.host_key is None and _is_reached(machine, settings):
                     unknown.append(machine.name)
@@ -106,12 +112,12 @@ def problems(settings: Settings) -> list[Problem]:
             found.append(Problem(f"{key}.{error.key}", str(error)))
         except ValueError as error:
             found.append(Problem(f"{key}.name", str(error)))
-    found += _doubles(named, addressed)
+    found += _doubles(named, {"": addressed, **classed})
     if unknown and settings.is_live and not settings.has_existing_machines:
         names = first_of(unknown, NAMED)
         message = f"target live logs in to machines by SSH, and {names} have no hostKey; {HOST_KEY_ADVICE} of each"
         found.append(Problem("quorate:servers", message))
-    found += addresses.problems(settings, addressed)
+    found += addresses.problems(settings, addressed, classed)
     found += calico.problems(settings, racked)
     return found
 
@@ -147,6 +153,10 @@ def _address(first: IPv4Address, place: int, key: str) -> str:
         raise EntryError(key, said) from None
 
 
+def _class_addresses(first: Mapping[ClassName, IPv4Address], place: int, key: str) -> dict[ClassName, str]:
+    return {name: _address(address, place, f"{key}.{name}") for name, address in first.items()}
+
+
 def _machines_of(server: Server) -> Iterator[Machine]:
     numbered = expand_numbered(server.name)
     racks = _racks(server, numbered)
@@ -165,6 +175,7 @@ def _machines_of(server: Server) -> Iterator[Machine]:
             name=name,
             server=name,
             address=_address(server.address, place, "address"),
+            addresses=_class_addresses(server.addresses, place, "addresses"),
             roles=server.roles,
             cpu=server.cpu,
             memory=server.memory,
@@ -183,6 +194,7 @@ def _machines_of(server: Server) -> Iterator[Machine]:
                 name=names[name],
                 server=name,
                 address=_address(vm.address, place, f"vms[{index}].address"),
+                addresses=_class_addresses(vm.addresses, place, f"vms[{index}].addresses"),
                 roles=vm.roles,
                 cpu=vm.cpu,
                 memory=vm.ram,
@@ -282,11 +294,16 @@ def _pins(pools: Mapping[str, str | None], names: Sequence[str]) -> dict[str, st
     return pins
 
 
-def _doubles(named: dict[str, list[str]], addressed: dict[str, list[str]]) -> Iterator[Problem]:
+def _doubles(
+    named: Mapping[str, Sequence[str]], addressed: Mapping[str, Mapping[str, Sequence[str]]]
+) -> Iterator[Problem]:
+    """Yields names and addresses of several machines. `addressed`: addresses by class, "" for management."""
     for name, keys in named.items():
         if len(keys) > 1:
             where = " and ".join(dict.fromkeys(keys))
             yield Problem(where, f"two machines are named '{name}'; give each a name of its own")
-    for address, names in addressed.items():
-        if len(names) > 1 and len(set(names)) > 1:
-            yield Problem("quorate:servers", f"{' and '.join(names)} have one address, {address}; give each its own")
+    for network, found in addressed.items():
+        kind = f"{network} address" if network else "address"
+        for address, names in found.items():
+            if len(set(names)) > 1:
+                yield Problem("quorate:servers", f"{' and '.join(names)} have one {kind}, {address}; give each its own")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from blueprint.domain_template import memory_of
 from blueprint.hypervisor_types import HYPERVISOR_TYPES
 from blueprint.problems import Problem
 from blueprint.stackfile import domain_options
+from blueprint.stackfile.class_networks import ClassName
 from blueprint.stackfile.servers import Server, VirtualMachine
 from blueprint.stackfile.settings import Settings
 from contract import ETCD_ROLE
@@ -27,6 +28,7 @@ def problems(server: Server, key: str, settings: Settings) -> Iterator[Problem]:
         yield Problem(f"{key}.roles", "is empty; write at least one role, or name a topology that gives the roles")
     if settings.topology and (server.pool or any(vm.pool for vm in server.vms)):
         yield Problem(f"{key}.pool", "the topology gives the pools; remove pool")
+    yield from _class_problems(server.addresses, f"{key}.addresses", settings)
     yield from _role_problems(server.roles, f"{key}.roles", settings)
     virt = "virt" in server.roles
     if virt and HYPERVISOR_TYPES[server.hypervisor].is_emulated and not settings.is_lab:
@@ -80,11 +82,22 @@ def _role_problems(roles: Sequence[str], key: str, settings: Settings) -> Iterat
         )
 
 
+def _class_problems(addresses: Iterable[ClassName], key: str, settings: Settings) -> Iterator[Problem]:
+    for name in addresses:
+        if name not in settings.networks.classes:
+            yield Problem(
+                f"{key}.{name}",
+                f"the stack has no {name} network; write quorate:networks.{name}, such as {{cidr: 10.21.0.0/16}}, or "
+                "remove the address",
+            )
+
+
 def _vm_problems(vm: VirtualMachine, server: Server, key: str, settings: Settings) -> Iterator[Problem]:
     if vm.host_key and settings.virt and settings.virt.image_for(HYPERVISOR_TYPES[server.hypervisor]):
         yield Problem(f"{key}.hostKey", "Quorate makes this machine, and its host key from the root secret; remove it")
     if "virt" in vm.roles:
         yield Problem(f"{key}.roles", "a virtual machine cannot be a virt host itself; write the role of its node")
+    yield from _class_problems(vm.addresses, f"{key}.addresses", settings)
     yield from _role_problems([role for role in vm.roles if role != "virt"], f"{key}.roles", settings)
     if vm.cpu > server.cpu:
         yield Problem(

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from blueprint.hypervisor_types import HypervisorName
+from blueprint.stackfile.class_networks import ClassAddresses
 from blueprint.stackfile.values import (
     Address,
     Cores,
@@ -85,6 +86,7 @@ class VirtualMachine(Strict):
     ram: Annotated[Gib, Field(description="GiB")]
     disk: Annotated[DiskSize, Field(description="GiB")] = 100
     address: Annotated[Address, Field(description="address; in a pattern it rises with the server's number")]
+    addresses: ClassAddresses = {}
     roles: Annotated[tuple[Role, ...], Field(min_length=1)]
     pool: Pools = {}
     host_key: HostKeys = {}
@@ -116,6 +118,7 @@ class Server(Strict):
         ),
     ]
     count_from: Annotated[Number, Field(description="number in the name that has this address and the first rack")] = 1
+    addresses: ClassAddresses = {}
     roles: tuple[Role, ...] = ()
     pool: Pools = {}
     host_key: HostKeys = {}

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, ConfigDict, Field, StringConstraints
 
 from blueprint.openstack.projects.records import Records, stack_records
+from blueprint.stackfile.class_networks import CLASSES, ClassName, ClassNetwork
 from blueprint.stackfile.cloud_content import Bootstrap
 from blueprint.stackfile.image_settings import Images
 from blueprint.stackfile.preparation_settings import Preparation, long_form, or_kind
@@ -180,6 +181,10 @@ class Networks(Strict):
     management: Annotated[Network | None, Field(description="network that contains the addresses of all machines")] = (
         None
     )
+    overlay: Annotated[
+        ClassNetwork | None,
+        Field(description="network of the tunnels between nodes; left out: the tunnels are in the management network"),
+    ] = None
     pods: Network = IPv4Network("172.16.0.0/13")
     services: Network = IPv4Network("172.24.0.0/16")
     physical: Annotated[
@@ -194,6 +199,12 @@ class Networks(Strict):
             description="routers of projects that the L3 agents have memory for; left out: one a compute",
         ),
     ] = None
+
+    @property
+    def classes(self) -> Mapping[ClassName, ClassNetwork]:
+        """The networks beside management that the stack file has, by class."""
+        found: dict[ClassName, ClassNetwork | None] = {name: getattr(self, name) for name in CLASSES}
+        return {name: network for name, network in found.items() if network}
 
 
 class BgpPeer(Strict):

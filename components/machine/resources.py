@@ -61,6 +61,7 @@ class MachineComponent(Component[MachineArgs]):
             server=node.server,
             rack=node.rack or "",
             address=node.address,
+            **class_addresses(node),
             labels=node.labels,
             existing=args.existing,
             pinned=node.pinned,
@@ -85,7 +86,7 @@ class MachinePool(Component[MachinePoolArgs]):
     def facts(args: MachinePoolArgs) -> Facts:
         first = args.nodes[0]
         return plain(
-            nodes=table([variables(node) for node in args.nodes]),
+            nodes=table([variables(node) | class_addresses(node) for node in args.nodes]),
             labels={key: value for key, value in first.labels.items() if key not in (SERVER, RACK, ZONE)},
             existing=args.existing,
             files=args.parts.plain_files,
@@ -116,6 +117,11 @@ def tree(args: MachineArgs) -> Tree:
 def variables(node: Node) -> dict[str, str]:
     """Returns the node's values for placeholders in templates. Only these values differ between the nodes of a pool."""
     return {"node": node.name, "server": node.server, "rack": node.rack or "", "address": node.address}
+
+
+def class_addresses(node: Node) -> dict[str, str]:
+    """Returns the node's addresses in networks beside management as facts, such as overlayAddress."""
+    return {contract.CLASS_ADDRESS.format(name): address for name, address in node.machine.addresses.items()}
 
 
 def _common(node: Node, parts: Parts) -> dict[str, Any]:

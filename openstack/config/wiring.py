@@ -15,6 +15,7 @@ from blueprint.openstack.projects.records import Records
 from blueprint.plan.host_reserves import HostReserve, host_reserves
 from blueprint.plan.plan import Plan
 from blueprint.stackfile import further_clusters
+from blueprint.stackfile.class_networks import ClassName, ClassNetwork
 from blueprint.stackfile.cloud_content import Bootstrap
 from blueprint.stackfile.physical_networks import datapath_type
 from blueprint.stackfile.settings import Ingress, PhysicalNetwork, SecretVersion
@@ -77,6 +78,10 @@ class Wiring:
     """Release of OpenStack, such as 2026.1."""
     region: str
     """Name of the cloud's only region."""
+    networks: Mapping[ClassName, ClassNetwork]
+    """Networks beside management, by class."""
+    addresses: Mapping[str, Mapping[ClassName, str]]
+    """Addresses of nodes in these networks, by the node's name and the class."""
     has_compute_certificates: bool
     """Whether each compute has a certificate for migrations: Quorate sets up its machine."""
 
@@ -209,6 +214,8 @@ def wiring(plan: Plan, environment: str) -> Wiring:
         1 if plan.settings.is_lab else 2,
         plan.settings.release,
         plan.settings.region,
+        plan.settings.networks.classes,
+        {node.name: node.machine.addresses for node in plan.nodes},
         not plan.settings.has_existing_machines,
     )
 

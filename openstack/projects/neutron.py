@@ -6,7 +6,7 @@ from blueprint.openstack import options
 from blueprint.openstack.projects.records import own_records
 from blueprint.plan.sizing import ROUTER_COPIES
 from openstack import accounts, bridges, node_values
-from openstack.config import sections
+from openstack.config import class_addresses, sections
 from openstack.config.layers import ConfigFile, Layer, Origin, Secret, Section, WrittenFile
 from openstack.config.uwsgi import uwsgi
 from openstack.config.wiring import Wiring
@@ -76,6 +76,7 @@ def _neutron_conf(wiring: Wiring, name: str) -> ConfigFile:
             sections.authentication(wiring, "neutron"),
             sections.behind_a_proxy(),
         ]
+        layers += class_addresses.mtu_layers("neutron.conf", wiring)
     return ConfigFile("neutron.conf", "ini", tuple(layers), fragment="/etc/neutron/neutron.conf.d/secrets.conf")
 
 
@@ -109,7 +110,11 @@ def _plugin_files(wiring: Wiring) -> tuple[ConfigFile, ...]:
         "securitygroup": {"firewall_driver": "openvswitch"},
     }
     return (
-        ConfigFile("ml2_conf.ini", "ini", (Layer(Origin.PROJECT, _MANUAL, ml2),)),
+        ConfigFile(
+            "ml2_conf.ini",
+            "ini",
+            (Layer(Origin.PROJECT, _MANUAL, ml2), *class_addresses.mtu_layers("ml2_conf.ini", wiring)),
+        ),
         ConfigFile("openvswitch_agent.ini", "ini", (Layer(Origin.PROJECT, _MANUAL, openvswitch),)),
     )
 

@@ -46,7 +46,8 @@ class NodeFacts:
     written_taints: Properties
     own_labels: Mapping[str, str]
     """Labels whose values differ between the nodes of a MachinePool: physical host and rack."""
-    written_address: Properties
+    written: Properties
+    """The node's own facts: those of its Machine or Node, or its entry in a MachinePool."""
 
     @cached_property
     def alike(self) -> tuple[object, ...]:
@@ -77,7 +78,11 @@ class NodeFacts:
     @property
     def address(self) -> str:
         """The node's address in the management network; "" for a hand-written Node object."""
-        return self.written_address.text()
+        return self.written.at("address").text()
+
+    def class_address(self, name: str) -> str:
+        """Returns the node's address in the network of a class, such as overlay; "" if the stack gives it none."""
+        return self.written.at(contract.CLASS_ADDRESS.format(name)).text()
 
     @property
     def provider_id(self) -> str:
@@ -160,17 +165,15 @@ def _of(resource: Resource) -> Iterator[NodeFacts]:
         props = resource.props
         labels, taints = props.at("metadata", "labels"), props.at("spec", "taints")
         name = props.at("metadata", "name").text(resource.name)
-        yield NodeFacts(name, resource, labels, taints, {}, props.at("address"))
+        yield NodeFacts(name, resource, labels, taints, {}, props)
     elif is_machine(resource):
         props = resource.props
         labels, taints = props.at("labels"), props.at("taints")
         if resource.type == contract.MACHINE_POOL:
             for each in props.at("nodes").parsed().items():
-                yield NodeFacts(
-                    each.at("node").text(), resource, labels, taints, _labels_of_member(each), each.at("address")
-                )
+                yield NodeFacts(each.at("node").text(), resource, labels, taints, _labels_of_member(each), each)
         elif props.at("pool").text():
-            yield NodeFacts(props.at("node").text(), resource, labels, taints, {}, props.at("address"))
+            yield NodeFacts(props.at("node").text(), resource, labels, taints, {}, props)
 
 
 def outside(those: Iterable[Resource]) -> tuple[NodeFacts, ...]:
@@ -185,7 +188,7 @@ def outside(those: Iterable[Resource]) -> tuple[NodeFacts, ...]:
             resource.props.at("labels"),
             resource.props.at("taints"),
             _labels_of_member(resource.props),
-            resource.props.at("address"),
+            resource.props,
         )
         for resource in those
         if resource.type == contract.MACHINE and not resource.props.at("pool").text()

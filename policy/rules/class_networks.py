@@ -1,0 +1,73 @@
+"""Networks beside management: services use the addresses that nodes have in the network of their class."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from policy.facts.kubernetes.configuration import read_by, sections
+from policy.facts.kubernetes.workload import Workload
+from policy.facts.stack import Facts
+from policy.findings import Severity
+from policy.rule import RuleProblem, RuleSource, rule
+from policy.wording import join_names
+
+_L2_AGENT, _OVERLAY = "neutron-l2-agent", "overlay"
+
+
+def _has_addresses(facts: Facts, workload: Workload, name: str) -> bool:
+    return any(node.class_address(name) for node in facts.eligible(workload))
+
+
+def _wrong(facts: Facts, workload: Workload, name: str, used: dict[str, str]) -> Iterator[RuleProblem]:
+    """Compares the addresses that a workload uses on its nodes with those that the nodes have in a network.
+
+    `name`: the class of the network. `used`: the address in use by node; nodes without one use that of management.
+    """
+    addresses = {node.name: node.class_address(name) for node in facts.eligible(workload)}
+    if others := sorted(node for node, address in addresses.items() if address and used.get(node) != address):
+        first = others[0]
+        actual = f"uses {used.get(first) or 'the management address'} on {first}"
+        more = f", and other addresses on {join_names(others[1:])}" if others[1:] else ""
+        yield RuleProblem(f"{actual}{more}", f"the node's {name} address, such as {addresses[first]} on {first}")
+    if without := [node for node, address in addresses.items() if not address]:
+        yield RuleProblem(f"runs on nodes without an {name} address: {join_names(without)}", "one on every node")
+    shared = [address for address, count in Counter(used.values()).items() if count > 1]
+    if shared:
+        yield RuleProblem(f"several nodes use {join_names(sorted(shared))}", "an address of its own for each")
+
+
+def _has_tunnels(facts: Facts, workload: Workload) -> bool:
+    if facts.service(workload) != _L2_AGENT or workload.kind != "DaemonSet":
+        return False
+    return _has_addresses(facts, workload, _OVERLAY)
+
+
+def _option(facts: Facts, workload: Workload, section: str, option: str) -> dict[str, str]:
+    """Returns the value of an option in the files of single nodes, by node; nodes without a value are left out."""
+    found: dict[str, str] = {}
+    for config in read_by(workload, facts.config_maps):
+        for key, text in config.files.items():
+            if key.endswith(".conf") and (value := sections(text).get(section, option, fallback="")):
+                found[key.removesuffix(".conf")] = value
+    return found
+
+
+@rule(
+    id="tunnels-in-overlay-network",
+    title="Tunnels between nodes use the overlay network",
+    severity=Severity.MEDIUM,
+    rationale="A tunnel at a node's management address carries the packets of projects beside those of the database "
+    "and of messaging: tenants can fill that network. A node whose address in the overlay network nobody uses has it "
+    "for nothing, and tunnels between the two networks may have no route.",
+    sources=(RuleSource("004", "5.3.4", 24),),
+    remediation="Set local_ip in section [ovs] to the node's overlay address, in a file of the node. Quorate does so "
+    "for addresses: {overlay: …} of a server; remove local_ip from quorate:nodes, or correct it.",
+    subjects=lambda facts: facts.workloads,
+    applies=_has_tunnels,
+    not_applicable_reason="no node of an L2 agent has an address in an overlay network",
+    since="0.7.0",
+)
+def tunnels_in_overlay_network(facts: Facts, workload: Workload) -> Iterator[RuleProblem]:
+    """Compares local_ip in the files of single nodes with the overlay addresses of the machines."""
+    yield from _wrong(facts, workload, _OVERLAY, _option(facts, workload, "ovs", "local_ip"))

@@ -1,0 +1,125 @@
+import json
+
+from policy.rules.class_networks import tunnels_in_overlay_network
+from tests.policy.cases import case
+from tests.policy.world import UNKNOWN, Given, cloud, config_map, daemons, machine_pool, machines, reading
+
+tunnels = tunnels_in_overlay_network
+NAMES = ("compute-1", "compute-2")
+
+
+def nodes(**addresses: object) -> list[Given]:
+    """Two computes, each with an address in the network of each class: the given one and a 1, or a 2."""
+    written = {f"{name}Address": address for name, address in addresses.items()}
+    return [
+        each.but(**{key: f"{start}{number}" for key, start in written.items()})
+        for number, each in enumerate(machines("compute", 2), start=1)
+    ]
+
+
+def pool(*addresses: str) -> Given:
+    """A pool of computes with these overlay addresses."""
+    rows = [
+        {"node": f"compute-{number}", "server": f"s{number}", "rack": "r", "address": f"10.0.0.{number}"}
+        | ({"overlayAddress": address} if address else {})
+        for number, address in enumerate(addresses, start=1)
+    ]
+    return machine_pool("compute").but(nodes=json.dumps(rows))
+
+
+def agent(*config_maps: str) -> Given:
+    return reading(daemons("neutron-l2-agent", "compute", row="neutron-l2-agent"), *config_maps)
+
+
+def ends(*addresses: str) -> Given:
+    """The ConfigMap with the ends of the tunnels of each node."""
+    pairs = zip(NAMES, addresses, strict=False)
+    return config_map("nodes", {f"{name}.conf": f"[ovs]\nlocal_ip = {address}\n" for name, address in pairs})
+
+
+CASES = (
+    case(
+        tunnels,
+        "each node's own address",
+        cloud(),
+        nodes(overlay="10.21.0."),
+        agent("nodes"),
+        ends("10.21.0.1", "10.21.0.2"),
+        passes="neutron-l2-agent",
+    ),
+    case(
+        tunnels,
+        "computes of one resource",
+        cloud(),
+        pool("10.21.0.1", "10.21.0.2"),
+        agent("nodes"),
+        ends("10.21.0.1", "10.21.0.2"),
+        passes="neutron-l2-agent",
+    ),
+    case(
+        tunnels,
+        "no values of single nodes",
+        cloud(),
+        nodes(overlay="10.21.0."),
+        agent(),
+        fails="neutron-l2-agent",
+        message="uses the management address on compute-1, and other addresses on compute-2; expected the node's "
+        "overlay address, such as 10.21.0.1 on compute-1",
+    ),
+    case(
+        tunnels,
+        "another address on one node",
+        cloud(),
+        nodes(overlay="10.21.0."),
+        agent("nodes"),
+        ends("10.21.0.1", "10.22.0.2"),
+        fails="neutron-l2-agent",
+        message="uses 10.22.0.2 on compute-2; expected the node's overlay address, such as 10.21.0.2 on compute-2",
+    ),
+    case(
+        tunnels,
+        "a ConfigMap that the pods do not mount",
+        cloud(),
+        nodes(overlay="10.21.0."),
+        agent(),
+        ends("10.21.0.1", "10.21.0.2"),
+        fails="neutron-l2-agent",
+    ),
+    case(
+        tunnels,
+        "two nodes with one address",
+        cloud(),
+        pool("10.21.0.1", "10.21.0.1"),
+        agent("nodes"),
+        ends("10.21.0.1", "10.21.0.1"),
+        fails="neutron-l2-agent",
+        message="several nodes use 10.21.0.1; expected an address of its own for each",
+    ),
+    case(
+        tunnels,
+        "a node without an address",
+        cloud(),
+        pool("10.21.0.1", ""),
+        agent("nodes"),
+        ends("10.21.0.1"),
+        fails="neutron-l2-agent",
+        message="runs on nodes without an overlay address: compute-2; expected one on every node",
+    ),
+    case(tunnels, "no node has an address", cloud(), machines("compute", 2), agent("nodes"), ends("10.21.0.1")),
+    case(
+        tunnels,
+        "another service",
+        cloud(),
+        nodes(overlay="10.21.0."),
+        reading(daemons("node-exporter", "compute"), "nodes"),
+    ),
+    case(
+        tunnels,
+        "unknown ends",
+        cloud(),
+        nodes(overlay="10.21.0."),
+        agent("nodes"),
+        config_map("nodes", {"compute-1.conf": UNKNOWN}),
+        undecided="neutron-l2-agent",
+    ),
+)
