@@ -85,7 +85,6 @@ DEPLOYMENT: dict[str, Any] = {
                     {"bridge": "br-two"},
                 ],
                 "floating_network": {
-                    "enabled": True,
                     "physnet": "phys",
                     "subnet": {
                         "range": "203.0.113.0/24",
@@ -93,6 +92,7 @@ DEPLOYMENT: dict[str, Any] = {
                         "pool_start": "203.0.113.10",
                         "pool_end": "203.0.113.90",
                     },
+                    "enabled": True,
                 },
             },
             "nova": {"allocation_ratios": {"cpu": 4.0}},
@@ -121,7 +121,9 @@ def imported(form: ImportFormat, text: str, folder: Path) -> ImportedStack:
 
 
 def deployment(folder: Path, **spec: object) -> ImportedStack:
-    return imported("rockoon", yaml.safe_dump({**DEPLOYMENT, "spec": {**DEPLOYMENT["spec"], **spec}}), folder)
+    return imported(
+        "rockoon", yaml.safe_dump({**DEPLOYMENT, "spec": {**DEPLOYMENT["spec"], **spec}}, sort_keys=False), folder
+    )
 
 
 def planned(stack: ImportedStack) -> Plan:
@@ -320,6 +322,25 @@ def test_variables_of_groups_and_values_that_differ(tmp_path: Path) -> None:
     assert imported("kolla", text.replace("2200", "2222"), tmp_path).settings["ssh"] == {"port": 2222}
 
 
+def test_a_value_of_one_server_is_not_one_of_all(tmp_path: Path) -> None:
+    text = "[control]\na neutron_external_interface=ens8\nb neutron_external_interface=ens8\n"
+    assert imported("kolla", text, tmp_path).settings["networks"] == {"physical": {"physnet1": {"interface": "ens8"}}}
+    stack = imported("kolla", f"{text}c\n", tmp_path)
+    assert "networks" not in stack.settings
+    assert stack.settings["nodes"] == {name: {"interfaces": {"physnet1": "ens8"}} for name in ("a", "b")}
+
+
+def test_a_host_that_is_named_by_its_address(tmp_path: Path) -> None:
+    assert servers(imported("kolla", "[control]\n10.0.0.5\n", tmp_path))["10.0.0.5"][0] == "10.0.0.5"
+
+
+def test_counts_for_which_there_are_too_few_servers_are_left_out_alone(tmp_path: Path) -> None:
+    """The problem is that of the servers: mysqld on five of seven nodes leaves too few to RabbitMQ."""
+    stack = imported("kolla", "[control]\nctl[1:7] ansible_user=kolla\n[mariadb]\nctl[1:5]\n", tmp_path)
+    assert "dedicates 8 nodes" in lines(stack)["[mariadb]"].text
+    assert (stack.settings["ssh"], "services" in stack.settings) == ({"user": "kolla"}, False)
+
+
 def test_a_value_that_the_stack_refuses_is_left_out(tmp_path: Path) -> None:
     stack = imported("kolla", "[control]\na ansible_user=UPPER neutron_external_interface=eth1,eth2\n", tmp_path)
     assert set(stack.settings) == {"profile", "servers"}
@@ -331,6 +352,7 @@ def test_many_refused_options_are_left_out_at_once(tmp_path: Path) -> None:
     conf = {"nova": {"DEFAULT": {f"made_up_{number}": number for number in range(300)}}}
     stack = deployment(tmp_path, services={"compute": {"nova": {"values": {"conf": conf}}}})
     assert fates(stack, "spec.services.compute.nova.values.conf.nova.DEFAULT.made_up_299") == ["left out"]
+    assert stack.settings["region"] == "North"
     assert planned(stack)
 
 
