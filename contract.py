@@ -101,6 +101,9 @@ SECRET_GENERATIONS = "quorate.io/secret-generations"  # noqa: S105 - a key, not 
 MASTER_POOL, COMPUTE_POOL, STORAGE_POOL = "master", "compute", "storage"
 MONITORING_POOL, CONTROLLER_POOL = "monitoring", "controller"
 
+EXTERNAL = "external"
+"""Value of the Cloud component's fact `ceph` in a stack whose Ceph cluster is not its own."""
+
 ETCD_ROLE = "etcd"
 """Role of a machine that has a member of etcd and is not a Kubernetes node: it is in no pool."""
 

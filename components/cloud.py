@@ -95,6 +95,7 @@ class Cloud(Component[CloudArgs]):
             features=plan.settings.features,
             acknowledged=plan.settings.acknowledged,
             computes=len(plan.carrying(COMPUTE_POOL)),
+            **({"ceph": contract.EXTERNAL} if plan.settings.external_ceph else {}),
             stack=args.stack,
         )
 

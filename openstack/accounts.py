@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from blueprint.openstack.projects.process_definition import ConfigurationFile
+from blueprint.stackfile.ceph_settings import ObjectStore
 from openstack import ceph_client
 from openstack.config.layers import Secret, TextFile
 from openstack.config.ports import MYSQL
@@ -21,6 +22,8 @@ from openstack.definition import JobDefinition
 
 _SCRIPTS = Path(__file__).parent / "scripts"
 ADMINISTRATOR = "admin"
+GATEWAY = "radosgw"
+"""The project of Ceph's object gateway, and its user in Keystone, with which it checks tokens."""
 UNREAD: Mapping[str, object] = {
     "name": "unread",
     "pattern": f"^{NOTIFICATIONS}\\.",
@@ -148,13 +151,36 @@ def identity(
             for each in wiring.records[user].endpoints
         ],
     }
-    secrets = [("OS_PASSWORD", Secret("keystone/admin")), ("PASSWORD", Secret(f"{user}/identity"))]
+    secrets = [("PASSWORD", Secret(f"{user}/identity"))]
     if domain:
         own = {"name": domain.name, "administrator": domain.administrator, "roles": domain.roles}
         document = {**document, "domain": own}
         secrets.append(("DOMAIN_PASSWORD", domain.password))
+    return _in_keystone(wiring, f"{user}-identity", document, secrets)
+
+
+def object_store(wiring: Wiring, store: ObjectStore) -> JobDefinition:
+    """Returns the job that adds the object gateway of an external Ceph to the catalog, with the user of the gateway."""
+    document: Mapping[str, object] = {
+        "url": wiring.url("keystone", "/v3"),
+        "region": wiring.region,
+        "user": GATEWAY,
+        "removed": (),
+        "roles": ("admin", "service"),
+        "services": [
+            {"type": each.type, "name": each.name, "internal": store.internal, "public": store.public or store.internal}
+            for each in wiring.records[GATEWAY].endpoints
+        ],
+    }
+    return _in_keystone(wiring, "bootstrap-object-store", document, [("PASSWORD", Secret(store.password.key))])
+
+
+def _in_keystone(
+    wiring: Wiring, name: str, document: Mapping[str, object], secrets: Sequence[tuple[str, Secret]]
+) -> JobDefinition:
+    """Returns a job that makes the user, the services and the domain of a document in Keystone."""
     return JobDefinition(
-        name=f"{user}-identity",
+        name=name,
         image="keystone",
         user="keystone",
         # The job calls Keystone's API.
@@ -169,18 +195,18 @@ def identity(
             ConfigurationFile("account.json", "/etc/quorate/account.json"),
         ),
         environment=(("OS_USERNAME", ADMINISTRATOR),),
-        secrets=tuple(secrets),
+        secrets=(("OS_PASSWORD", Secret("keystone/admin")), *secrets),
     )
 
 
 def storage(
     wiring: Wiring, project: str, entries: Sequence[Secret], pools: Sequence[str] = ()
 ) -> tuple[JobDefinition, ...]:
-    """Returns the job that creates a project's accounts and pools in Ceph; () in a stack without Ceph.
+    """Returns the job that creates a project's accounts and pools in Ceph; () in a stack without a Ceph of its own.
 
     `entries`: the accounts as keyring entries.
     """
-    if not wiring.monitors:
+    if not wiring.monitors or wiring.external_ceph:
         return ()
     job = JobDefinition(
         name=f"{project}-storage",

@@ -19,6 +19,7 @@ from blueprint.architecture.loader import for_computes, load_architecture
 from blueprint.architecture.model import Architecture, Row
 from blueprint.plan.quorum_limits import majority
 from blueprint.stackfile import further_clusters
+from blueprint.stackfile.ceph_settings import CEPH_SERVICES
 from blueprint.stackfile.inventory import Machine, machines
 from blueprint.stackfile.server_checks import is_mixed
 from blueprint.stackfile.settings import Override, Settings
@@ -104,6 +105,8 @@ def expected_state(settings: Settings) -> ExpectedState:
     members = members or [machine for machine in inventory if MASTER_POOL in machine.roles]
     computes = sum(COMPUTE_POOL in machine.roles for machine in inventory)
     architecture = load_architecture(settings.architecture or for_computes(computes))
+    if settings.external_ceph:
+        architecture = architecture.without(CEPH_SERVICES)
     rows = [row for row in architecture.rows if row.replaced_by is None]
     elsewhere: Mapping[str, frozenset[str]] = {}
     if settings.topology:

@@ -68,6 +68,23 @@ def full_size(architecture: str, computes: int = 3, controllers: int | None = No
     }
 
 
+def external_ceph(**changes: Any) -> dict[str, Any]:
+    """The key `ceph` of a stack whose Ceph cluster another team runs, as source 004, 2.3.1 has it."""
+    accounts = {name: {"key": {"environment": f"{name.upper()}_KEY"}} for name in ("glance", "cinder")}
+    cluster = {
+        "fsid": "afca8524-2c47-4b81-a0b7-2300e62212f9",
+        "monitors": ["10.90.0.2", "10.90.0.3", "10.90.0.4"],
+        "accounts": accounts,
+    }
+    return {"external": {**cluster, **changes}}
+
+
+def without_storage(architecture: str, **more: Any) -> dict[str, Any]:
+    """A production stack without storage nodes, for an external Ceph."""
+    whole = full_size(architecture, ceph=external_ceph(), **more)
+    return {**whole, "servers": [each for each in whole["servers"] if "storage" not in each["roles"]]}
+
+
 def two_brokers(**first: Any) -> dict[str, Any]:
     """Keys of a stack with two clusters of RabbitMQ beside its own: for Neutron's calls, and for notifications."""
     events = {"mapping": {"notifications": "events-rabbitmq"}}

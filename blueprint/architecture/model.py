@@ -5,6 +5,7 @@ loader.py reads an architecture file, constraints.py checks it, and the planner 
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
@@ -115,6 +116,20 @@ class Architecture(DataModel):
                 return row
         known = ", ".join(row.service for row in self.rows)
         raise KeyError(f"architecture {self.name} has no service '{service}'; it has {known}")
+
+    def without(self, services: Collection[str]) -> Architecture:
+        """Returns the architecture of a stack that does not run these services, and dedicates no nodes to them."""
+
+        def others(names: tuple[str, ...]) -> tuple[str, ...]:
+            return tuple(name for name in names if name not in services)
+
+        rows = tuple(
+            row.model_copy(update={"beside": others(row.beside), "apart_from": others(row.apart_from)})
+            for row in self.rows
+            if row.service not in services
+        )
+        freed = sum(row.dedicated_nodes for row in self.rows if row.service in services)
+        return self.model_copy(update={"rows": rows, "dedicated_total": self.dedicated_total - freed})
 
     @property
     def owners(self) -> tuple[Row, ...]:

@@ -37,7 +37,8 @@ def warnings(settings: Settings, architecture: Architecture, nodes: Sequence[Nod
         node.name for node in nodes if STORAGE_POOL in node.roles and not node.machine.disks and not node.virtual
     ]:
         yield f"disks of {', '.join(unlisted)} are not listed: each counts as one disk with one OSD daemon"
-    if not settings.topology and not any(STORAGE_POOL in node.roles for node in nodes):
+    stores_elsewhere = settings.topology or settings.external_ceph
+    if not stores_elsewhere and not any(STORAGE_POOL in node.roles for node in nodes):
         yield "no node has the role storage: the Ceph cluster has no OSD and stores nothing"
     spare = [node.name for node in nodes if node.pool == CONTROLLER_POOL]
     if spare and any(node.dedicated_to for node in nodes):

@@ -31,6 +31,7 @@ from blueprint.plan.sizing import light_problems, load_sizing, sizes_on, with_ov
 from blueprint.plan.small_layout import is_small, small_layout
 from blueprint.problems import InvalidStackError, Problem
 from blueprint.stackfile import checks, cloud_content
+from blueprint.stackfile.ceph_settings import CEPH_SERVICES
 from blueprint.stackfile.inventory import Machine, machines
 from blueprint.stackfile.settings import Settings
 from contract import ETCD_ROLE
@@ -133,6 +134,7 @@ def _with_topology(settings: Settings, inventory: Sequence[Machine]) -> Settings
 def _architecture(settings: Settings, inventory: tuple[Machine, ...]) -> Architecture:
     computes = sum("compute" in machine.roles for machine in inventory)
     try:
-        return load_architecture(settings.architecture or for_computes(computes))
+        architecture = load_architecture(settings.architecture or for_computes(computes))
+        return architecture.without(CEPH_SERVICES) if settings.external_ceph else architecture
     except ArchitectureError as error:
         raise InvalidStackError([Problem("quorate:architecture", str(problem)) for problem in error.problems]) from None

@@ -12,6 +12,7 @@ from blueprint.plan.companions import beside_rows
 from blueprint.plan.layout import ServicePlan
 from blueprint.problems import Problem
 from blueprint.stackfile import further_clusters
+from blueprint.stackfile.ceph_settings import CEPH_SERVICES
 from blueprint.stackfile.settings import Settings
 from text.suggestion import did_you_mean
 
@@ -37,6 +38,8 @@ def service_problems(settings: Settings, architecture: Architecture) -> Iterator
         key = f"quorate:services.{name}"
         if override.definition:
             continue  # further_clusters.problems checks it
+        if settings.external_ceph and name in CEPH_SERVICES:
+            continue  # external_ceph.problems reports it
         process = further_clusters.process(settings, name)
         companion = beside.get(process)
         if (companion is None or companion.of not in rows) and name not in rows:

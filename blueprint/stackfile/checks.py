@@ -17,6 +17,7 @@ from blueprint.releases import DISTRO_VERSIONS, KUBERNETES_MINORS
 from blueprint.stackfile import (
     cloud_content,
     environment_options,
+    external_ceph,
     further_clusters,
     given_secrets,
     physical_networks,
@@ -53,6 +54,7 @@ def problems(settings: Settings) -> list[Problem]:
         *(problem for name, override in settings.services.items() for problem in _service(name, override)),
         *([] if stack_records(settings.projects.records)[1] else _of_projects(settings)),
         *cloud_content.problems(settings.bootstrap),
+        *external_ceph.problems(settings),
         *physical_networks.problems(settings),
         *preparation_settings.problems(settings.prepare, has_existing_machines=settings.has_existing_machines),
         *_virt(settings),

@@ -11,10 +11,9 @@ from pydantic_core import ErrorDetails
 
 from blueprint.model_errors import expected, location
 from blueprint.problems import Problem, shown
-from blueprint.stackfile import cloud_content, values
+from blueprint.stackfile import ceph_settings, cloud_content, values
 from blueprint.stackfile.reader import NAMESPACE
 from blueprint.stackfile.settings import (
-    HOST,
     KUBERNETES_VERSION,
     REGION_NAME,
     USER,
@@ -23,7 +22,7 @@ from blueprint.stackfile.settings import (
     Projects,
     Settings,
 )
-from blueprint.stackfile.values import INTERFACE
+from blueprint.stackfile.values import HOST, INTERFACE
 from blueprint.stackfile.virt import CPUS
 from text.suggestion import closest, did_you_mean, look_alike
 
@@ -39,6 +38,9 @@ _PATTERNS = {
     r"^sha256:[0-9a-f]{64}$": "sha256: and 64 hexadecimal digits",
     INTERFACE: "a name of up to 15 letters, digits, '-', '_' and '.', the first a letter or a digit",
     CPUS: "numbers and ranges of CPUs such as 0-15 or 0-7,32-39",
+    ceph_settings.FSID: "the cluster's identifier as 'ceph fsid' prints it, a UUID in lower case",
+    ceph_settings.CEPH_NAME: "a name of up to 128 letters, digits, '-', '_' and '.', the first a letter or a digit",
+    ceph_settings.OBJECT_STORE_URL: "an address such as https://rgw.example/swift/v1/AUTH_%(project_id)s",
     cloud_content.SHA256: "64 hexadecimal digits in lower case",
     cloud_content.URL: "an address that begins with http:// or https:// and holds no password",
     cloud_content.FLAVOR_NAME: "a name of up to 255 printable characters, without spaces at its ends",

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from blueprint.openstack.given_secret import GivenSecret
 from blueprint.problems import Problem
+from blueprint.stackfile import external_ceph
+from blueprint.stackfile.ceph_settings import ExternalCeph
 from blueprint.stackfile.settings import Options, Settings
 
 COPIED = "given"
@@ -14,12 +16,21 @@ COPIED = "given"
 
 
 def used(settings: Settings) -> dict[str, GivenSecret]:
-    """Returns the secrets in options of projects and services, and in accounts of registries, by their keys."""
+    """Returns the secrets in options of projects and services, and those of registries and an external Ceph, by key."""
     holders = [(f"projects.{name}", each.options) for name, each in settings.projects.overrides.items()]
     holders += [(f"services.{name}", each.options) for name, each in settings.services.items()]
     found = {where: secret for name, given in holders for where, secret in in_options(f"quorate:{name}.options", given)}
     accounts = settings.images.accounts.items()
-    return found | {f"quorate:images.accounts.{name}.password": each.password for name, each in accounts}
+    found |= {f"quorate:images.accounts.{name}.password": each.password for name, each in accounts}
+    return found | dict(_of_ceph(settings.external_ceph))
+
+
+def _of_ceph(external: ExternalCeph | None) -> Iterator[tuple[str, GivenSecret]]:
+    if external:
+        for name, account in external.written_accounts.items():
+            yield f"{external_ceph.KEY}.accounts.{name}.key", account.key
+        if external.object_store:
+            yield f"{external_ceph.KEY}.objectStore.password", external.object_store.password
 
 
 def in_options(key: str, given: Options) -> Iterator[tuple[str, GivenSecret]]:
@@ -51,10 +62,19 @@ def read(wanted: Mapping[str, GivenSecret], environment: Mapping[str, str]) -> t
             wrong = f"is in the file {secret.file}, which cannot be read ({reason}); write it where 'quorate up' runs"
         else:
             values[secret.key] = text
-            wrong = "" if len(text.splitlines()) == 1 else "is empty or has several lines; write one line"
+            wrong = _malformed(where, text)
         if wrong:
             problems.append(Problem(where, wrong))
     return values, problems
+
+
+def _malformed(where: str, text: str) -> str:
+    """Returns what is wrong with the value of a secret; "" for nothing."""
+    if len(text.splitlines()) != 1:
+        return "is empty or has several lines; write one line"
+    if where.startswith(f"{external_ceph.KEY}.accounts.") and not external_ceph.is_key(text):
+        return "is not a key of Ceph; write what 'ceph auth get-key client.<name>' prints, not the whole keyring"
+    return ""
 
 
 def _from_file(path: str) -> str:

@@ -71,7 +71,7 @@ def secret_problems(configuration: Configuration) -> list[Problem]:
     problems: list[Problem] = []
     for key, value in configuration.raw.items():
         encrypted = key in configuration.encrypted
-        if encrypted and key in ("images", "projects", "services"):
+        if encrypted and key in ("ceph", "images", "projects", "services"):
             advice = "run 'quorate', or set PULUMI_OPTION_CONFIG_FILE to the stack's copy (docs/pulumi.md)"
             message = f"has encrypted values, which only the stack's copy passes on; {advice}"
             problems.append(Problem(f"{_PREFIX}{key}", message))
@@ -121,7 +121,7 @@ def _in_clear(where: str) -> Problem:
     if ".options." in where:
         advice = f"Quorate derives the services' passwords itself; if another system gave it, write {FORMS}"
         return Problem(where, f"{removed}: {advice}")
-    if where.startswith(f"{_PREFIX}images.accounts."):
+    if where.startswith((f"{_PREFIX}images.accounts.", f"{_PREFIX}ceph.")):
         return Problem(where, f"{removed}, and write {FORMS}")
     return Problem(
         where,

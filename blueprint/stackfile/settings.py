@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, ConfigDict, Field, StringConstraints
 
 from blueprint.openstack.projects.records import Records, stack_records
+from blueprint.stackfile.ceph_settings import CephSettings, ExternalCeph
 from blueprint.stackfile.class_networks import CLASSES, ClassName, ClassNetwork
 from blueprint.stackfile.cloud_content import Bootstrap
 from blueprint.stackfile.image_settings import Images
@@ -22,6 +23,7 @@ from blueprint.stackfile.preparation_settings import Preparation, long_form, or_
 from blueprint.stackfile.resources import PodSize
 from blueprint.stackfile.servers import Server, or_path
 from blueprint.stackfile.values import (
+    HOST,
     Address,
     AnnotationKey,
     Domain,
@@ -264,10 +266,6 @@ class Ingress(Strict):
     ] = {}
 
 
-HOST = r"^[A-Za-z0-9]([-A-Za-z0-9.]{0,251}[A-Za-z0-9])?$"
-"""Matches a host name or an IPv4 address."""
-
-
 class JumpHost(Strict):
     """The host through which all machines are reached, as `ssh -J`."""
 
@@ -402,6 +400,9 @@ class Settings(Strict):
         Field(description="secrets that were replaced, by name, such as nova/database; no secret is written here"),
     ] = {}
     images: Images = Images()
+    ceph: Annotated[
+        CephSettings | None, Field(description="left out: Quorate runs Ceph on the servers of role storage")
+    ] = None
     bootstrap: Annotated[
         Bootstrap | None,
         Field(description="networks, flavors and image of a new cloud; {} for the default network, router and flavors"),
@@ -415,6 +416,11 @@ class Settings(Strict):
         Quorate's alone if those of the folder have problems (loader.py reports them).
         """
         return stack_records(self.projects.records)[0]
+
+    @property
+    def external_ceph(self) -> ExternalCeph | None:
+        """The Ceph cluster outside of the stack that its services use; None if the stack runs its own."""
+        return self.ceph.external if self.ceph else None
 
     @property
     def is_lab(self) -> bool:

@@ -30,6 +30,8 @@ _LONGEST_PATH = 1024
 _LONGEST_DOMAIN = 237
 """Maximum length of a domain: 253 for a DNS name, less 14 for the longest subdomain (cloudformation) and 2 dots."""
 _LONGEST_OBJECT_NAME = 253
+HOST = r"^[A-Za-z0-9]([-A-Za-z0-9.]{0,251}[A-Za-z0-9])?$"
+"""Matches a host name or an IPv4 address."""
 INTERFACE = r"^[A-Za-z0-9][-A-Za-z0-9_.]{0,14}$"
 Interface = Annotated[str, StringConstraints(pattern=INTERFACE)]
 """Name of a network interface or bridge: up to 15 characters (Linux, IFNAMSIZ)."""
@@ -174,6 +176,9 @@ def _others_secret(value: object, handler: Callable[[object], Any]) -> Any:
     try:
         return handler(value)
     except ValidationError:
+        if isinstance(value, str):
+            removed = "holds a secret in clear text; remove it from the file (and from its history)"
+            raise error(f"{removed}, and write {FORMS}") from None
         raise error(f"is not the place of a secret; write {FORMS}") from None
 
 

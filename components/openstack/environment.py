@@ -21,6 +21,7 @@ from components.openstack.scope import Scope
 from components.registry_accounts import Accounts
 from components.secrets import Keyring
 from components.target import Target
+from openstack import ceph_client
 from openstack.config.wiring import Wiring, wiring
 from openstack.definition import ProjectDefinition
 from openstack.project_definitions import projects
@@ -119,8 +120,9 @@ def _placements(plan: Plan, project: ProjectDefinition) -> tuple[tuple[ProcessDe
 
     A process with several workloads is returned once for each workload, under the workload's name.
     """
+    external = plan.settings.external_ceph
     return tuple(
-        (replace(process, name=name), placement)
+        (ceph_client.placed(replace(process, name=name), external), placement)
         for process in project.processes
         for name, placement in plan.workloads
         if placement.process == process.name

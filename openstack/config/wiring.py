@@ -15,6 +15,7 @@ from blueprint.openstack.projects.records import Records
 from blueprint.plan.host_reserves import HostReserve, host_reserves
 from blueprint.plan.plan import Plan
 from blueprint.stackfile import further_clusters
+from blueprint.stackfile.ceph_settings import ExternalCeph
 from blueprint.stackfile.class_networks import ClassName, ClassNetwork
 from blueprint.stackfile.cloud_content import Bootstrap
 from blueprint.stackfile.physical_networks import datapath_type
@@ -64,7 +65,10 @@ class Wiring:
     secrets: Mapping[str, SecretVersion]
     """Current version of each secret that was replaced at least once, by name."""
     monitors: tuple[str, ...]
-    """Addresses of the nodes that may run Ceph's monitors; empty in a stack without Ceph."""
+    """Addresses of Ceph's monitors: those of the nodes that may run one, or of an external cluster; empty in a stack
+    without Ceph."""
+    external_ceph: ExternalCeph | None
+    """The Ceph cluster outside of the stack that its services use; None if the stack runs its own."""
     physical_networks: Mapping[str, PhysicalNetwork]
     """Physical networks of Neutron by name."""
     datapath_type: str
@@ -208,6 +212,7 @@ def wiring(plan: Plan, environment: str) -> Wiring:
         further_clusters.mapping(plan.settings),
         plan.settings.secrets,
         tuple(_monitors(plan)),
+        plan.settings.external_ceph,
         plan.settings.networks.physical,
         datapath_type(plan.settings, None),
         host_reserves(plan),
@@ -230,5 +235,8 @@ def _clusters(plan: Plan, kind: further_clusters.ClusterKind) -> tuple[str, ...]
 
 
 def _monitors(plan: Plan) -> Iterator[str]:
+    if plan.settings.external_ceph:
+        yield from plan.settings.external_ceph.monitors
+        return
     pools = {pool for entry in plan.processes if entry.name == "ceph-mon" for pool in entry.pools}
     yield from (node.address for node in plan.nodes if node.pool in pools)

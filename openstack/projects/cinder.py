@@ -21,6 +21,7 @@ _RBD = "https://docs.openstack.org/cinder/2026.1/configuration/block-storage/dri
 def configure(wiring: Wiring, _name: str) -> tuple[WrittenFile, ...]:
     # The role "service" may ask Glance where an image is, so that a volume is a clone of its block device. Cinder of
     # 2025.1 reads it from the image.
+    pools, account = ceph_client.pools(wiring), ceph_client.client(wiring, cephx.CINDER)
     asks_glance = "glance" in options.listed(wiring.release, "cinder.conf")
     volumes = Layer(
         Origin.PROJECT,
@@ -31,8 +32,8 @@ def configure(wiring: Wiring, _name: str) -> tuple[WrittenFile, ...]:
                 "glance_catalog_info": ("image:glance:internalURL"),
                 "backup_driver": "cinder.backup.drivers.ceph.CephBackupDriver",
                 "backup_ceph_conf": "/etc/ceph/ceph.conf",
-                "backup_ceph_user": "cinder-backup",
-                "backup_ceph_pool": _BACKUPS,
+                "backup_ceph_user": ceph_client.client(wiring, _BACKUP_ENTITY).name,
+                "backup_ceph_pool": pools.backups,
                 # Any instance may restore or delete a backup, not only the instance that made it.
                 "backup_use_same_host": False,
             },
@@ -42,8 +43,8 @@ def configure(wiring: Wiring, _name: str) -> tuple[WrittenFile, ...]:
                 # A common host name lets any instance manage a volume, not only the instance that created it. One
                 # instance runs at a time (scripts/one_manager).
                 "backend_host": "ceph",
-                "rbd_pool": _VOLUMES,
-                "rbd_user": "cinder",
+                "rbd_pool": pools.volumes,
+                "rbd_user": account.name,
                 "rbd_secret_uuid": cephx.libvirt_secret(cephx.CINDER),
                 "rbd_ceph_conf": "/etc/ceph/ceph.conf",
                 "rbd_flatten_volume_from_snapshot": False,

@@ -17,6 +17,7 @@ _STORES = "https://docs.openstack.org/glance/2026.1/admin/multistores.html"
 
 
 def configure(wiring: Wiring, _name: str) -> tuple[WrittenFile, ...]:
+    pool, account = ceph_client.pools(wiring).images, ceph_client.client(wiring, _ENTITY)
     stores = Layer(
         Origin.PROJECT,
         _STORES,
@@ -25,7 +26,7 @@ def configure(wiring: Wiring, _name: str) -> tuple[WrittenFile, ...]:
             # pool and the device, and has no credentials.
             "DEFAULT": {"enabled_backends": ("ceph:rbd",), "show_image_direct_url": True},
             "glance_store": {"default_backend": "ceph"},
-            "ceph": {"rbd_store_pool": _POOL, "rbd_store_user": "glance"},
+            "ceph": {"rbd_store_pool": pool, "rbd_store_user": account.name},
             "paste_deploy": {"flavor": "keystone"},
         },
     )

@@ -28,15 +28,6 @@ _ON_COMPUTES = frozenset({"nova-compute"})
 """Nova's processes on computes. They access the database through the conductor and validate no tokens, so a compute has
 neither the password of the database nor the key of the cached tokens."""
 
-_RBD: Section = {
-    "images_type": "rbd",
-    "images_rbd_pool": _POOL,
-    "images_rbd_ceph_conf": ceph_client.CONFIGURATION.path,
-    "rbd_user": _ENTITY.removeprefix("client."),
-    "rbd_secret_uuid": cephx.libvirt_secret(_ENTITY),
-}
-"""Options by which disks of virtual machines are block devices in Ceph, so that they outlive the compute."""
-
 _CELLS = """\
 set -e
 cell0='{scheme}://{username}:{password}@{hostname}:{port}/nova_cell0'
@@ -105,7 +96,7 @@ def configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
     if name in _ON_COMPUTES:
         layers += [guests, tenants_room.common_layer(wiring)]
         if wiring.monitors:
-            layers.append(Layer(Origin.PROJECT, "004, 5.3.17; " + _MANUAL, {"libvirt": _RBD}))
+            layers.append(Layer(Origin.PROJECT, "004, 5.3.17; " + _MANUAL, {"libvirt": _disks(wiring)}))
         if wiring.has_compute_certificates:
             layers.append(migrations.nova())
     else:
@@ -123,8 +114,24 @@ def configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
         *migrations.libvirt(certificates=wiring.has_compute_certificates),
         *migrations.ssh(),
         *ceph_client.files(wiring, _ENTITY),
-        *(file for entity in _DISKS if wiring.monitors for file in cephx.libvirt_files(entity)),
+        *(
+            file
+            for entity in _DISKS
+            if wiring.monitors
+            for file in cephx.libvirt_files(ceph_client.client(wiring, entity))
+        ),
     )
+
+
+def _disks(wiring: Wiring) -> Section:
+    """Returns options by which disks of virtual machines are in Ceph, so that they outlive the compute."""
+    return {
+        "images_type": "rbd",
+        "images_rbd_pool": ceph_client.pools(wiring).vms,
+        "images_rbd_ceph_conf": ceph_client.CONFIGURATION.path,
+        "rbd_user": ceph_client.client(wiring, _ENTITY).name,
+        "rbd_secret_uuid": cephx.libvirt_secret(_ENTITY),
+    }
 
 
 def jobs(wiring: Wiring) -> tuple[JobDefinition, ...]:

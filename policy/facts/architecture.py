@@ -6,13 +6,15 @@ pydantic costs a third of a second in every preview. The blueprint validates a u
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from files import yaml_reader
 
+CEPH = ("ceph-mon", "ceph-osd", "radosgw")
+"""Services of Ceph, which a stack with an external Ceph does not run (source 004, 2.3)."""
 FOLDER = Path(__file__).resolve().parents[2] / "blueprint" / "architecture"
 
 T = TypeVar("T")
@@ -75,6 +77,12 @@ class RequiredArchitecture:
     dedicated_total: int
     light: LightFootprint
     rows: tuple[RequiredRow, ...]
+
+    def without_ceph(self) -> RequiredArchitecture:
+        """Returns what the architecture requires of a stack whose Ceph cluster is not its own: no row of Ceph."""
+        rows = tuple(row for row in self.rows if row.service not in CEPH)
+        freed = sum(row.dedicated_nodes for row in self.rows if row.service in CEPH)
+        return replace(self, rows=rows, dedicated_total=self.dedicated_total - freed)
 
     @property
     def owners(self) -> tuple[RequiredRow, ...]:

@@ -57,6 +57,11 @@ class CloudFacts(ComponentFacts):
         return self._facts.at("target").text() == "live"
 
     @property
+    def has_external_ceph(self) -> bool:
+        """Whether the stack's services use a Ceph cluster that the stack does not run."""
+        return self._facts.at("ceph").text() == contract.EXTERNAL
+
+    @property
     def features(self) -> tuple[str, ...]:
         """Features that the stack enables in addition to the reference architecture."""
         return self._facts.at("features").words()

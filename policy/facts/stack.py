@@ -154,10 +154,12 @@ class Facts:
     def _named_architecture(self) -> RequiredArchitecture | None:
         """Loads the architecture that the Cloud component names, or without a Cloud the stack's configuration.
 
-        Returns None if neither names an architecture.
+        Returns None if neither names an architecture. The rows of Ceph apply only to a stack that runs Ceph itself.
         """
         if self.clouds:
-            return self._load_architecture(self.clouds[0].architecture)
+            cloud = self.clouds[0]
+            found = self._load_architecture(cloud.architecture)
+            return found.without_ceph() if cloud.has_external_ceph else found
         if self._architecture_file is None:
             return None
         name = self._architecture_file

@@ -390,6 +390,15 @@ CONFIGURED: Mapping[str, Mapping[str, object]] = {
 """Configuration files that a quorum needs because its program's defaults are not sufficient, by program and file."""
 
 
+CEPH_ROWS = ("ceph-mon", "ceph-osd", "radosgw")
+
+
+def on_external_ceph(given: Iterable[Given], ceph: object = contract.EXTERNAL) -> list[Given]:
+    """The resources without Ceph's workloads and nodes, in a Cloud whose services use another Ceph cluster."""
+    left = [each for each in given if not each.name.startswith((*CEPH_ROWS, "storage"))]
+    return [replace(each, props={**each.props, "ceph": ceph}) if each.type == contract.CLOUD else each for each in left]
+
+
 def whole_stack(architecture: str = "100", profile: str = "production") -> list[Given]:
     """A whole cloud that breaks no rule, made from the reference architecture's own table."""
     norm = load_architecture(architecture)

@@ -14,6 +14,7 @@ from tests.policy.world import (
     machine,
     machine_pool,
     machines,
+    on_external_ceph,
     requesting,
     stack,
     whole_stack,
@@ -57,6 +58,16 @@ CASES = (
         fails="cloud",
     ),
     case(there, "thirty for 1000 nodes", cloud("1000"), THOUSAND, passes="cloud"),
+    case(
+        there, "27 for 1000 nodes with an external Ceph", on_external_ceph([cloud("1000"), *THOUSAND]), passes="cloud"
+    ),
+    case(
+        there,
+        "27 for 1000 nodes with a Ceph of their own",
+        on_external_ceph([cloud("1000"), *THOUSAND], "own"),
+        fails="cloud",
+        message="27 dedicated nodes in total; expected 30",
+    ),
     case(
         there,
         "nine where eleven are needed",
