@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from blueprint.plan.layout import ServicePlan
 from blueprint.plan.nodes import Node
@@ -13,8 +13,10 @@ from blueprint.stackfile.inventory import NAMED
 from blueprint.stackfile.settings import Settings
 from text.quoting import first_of
 
-_PROCESSES: dict[ClassName, str] = {"overlay": "neutron-l2-agent"}
-"""The process that uses a network, by class."""
+_PROCESSES: Mapping[ClassName, str] = {"overlay": "neutron-l2-agent", "storage": "ceph-osd"}
+"""The process that has its address in a network, by class."""
+_OF_CLIENTS: Mapping[ClassName, str] = {"storage": "ceph.conf"}
+"""The file that those processes read that connect to it, by class. They use the address of their node too."""
 
 
 def problems(settings: Settings, running: Sequence[ServicePlan], nodes: Sequence[Node]) -> Iterator[Problem]:
@@ -23,14 +25,23 @@ def problems(settings: Settings, running: Sequence[ServicePlan], nodes: Sequence
     `running`: the services of the stack.
     """
     for name in settings.networks.classes:
-        using = [each for each in running if each.process == _PROCESSES[name]]
-        if not using:
-            yield Problem(f"{KEY}.{name}", f"the stack has no {_PROCESSES[name]}, which alone uses it; remove it")
-        pools = {pool for service in using for pool in service.pools}
-        missing = [node.name for node in nodes if node.pool in pools and name not in node.machine.addresses]
+        main = _PROCESSES[name]
+        if all(each.process != main for each in running):
+            yield Problem(f"{KEY}.{name}", f"the stack has no {main}, which alone uses it; remove it")
+            continue
+        using = {pool: each.name for each in reversed(running) if _uses(name, each, settings) for pool in each.pools}
+        missing = [node for node in nodes if node.pool in using and name not in node.machine.addresses]
         if missing:
+            names = first_of([node.name for node in missing], NAMED)
             yield Problem(
                 "quorate:servers",
-                f"no address in the {name} network, which {using[0].name} uses: {first_of(missing, NAMED)}; write "
-                f"addresses: {{{name}: …}} in their entries, for a pattern the address of number 1",
+                f"no address in the {name} network, which {using[missing[0].pool]} uses: {names}; write addresses: "
+                f"{{{name}: …}} in their entries, for a pattern the address of number 1",
             )
+
+
+def _uses(name: ClassName, service: ServicePlan, settings: Settings) -> bool:
+    if service.process == _PROCESSES[name]:
+        return True
+    containers = settings.records.processes[service.process].containers
+    return any(file.name == _OF_CLIENTS.get(name) for container in containers for file in container.files)

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from blueprint.stackfile.values import Address, Network, Strict
 
-ClassName = Literal["overlay"]
+ClassName = Literal["overlay", "storage"]
 CLASSES: tuple[ClassName, ...] = get_args(ClassName)
 DEFAULT_MTU = 1500
 """MTU of a network for which the stack file has none: that of Ethernet, and Neutron's default (global_physnet_mtu)."""

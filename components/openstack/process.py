@@ -19,7 +19,7 @@ from components.openstack import labels, network_policies, storage
 from components.openstack.pod import Pod, has_cluster_ip
 from components.openstack.scope import Scope
 from contract import COMPUTE_POOL
-from openstack import bridges, kolla, node_values
+from openstack import address_files, bridges, kolla, node_values
 from openstack.config.layers import WrittenFile
 
 HISTORY = 3
@@ -157,7 +157,7 @@ def _node_values(args: ProcessArgs) -> dict[str, str]:
     values = node_values.texts(args.written, args.scope.wiring, args.settings, args.placement.name, nodes)
     if any(bridges.START in container.files for container in args.definition.containers):
         values |= bridges.texts(args.settings, nodes)
-    return values
+    return values | address_files.texts(args.definition.name, args.scope.wiring, nodes)
 
 
 def _services(name: str, args: ProcessArgs, opts: pulumi.ResourceOptions) -> list[core.Service]:

@@ -17,7 +17,7 @@ from components.component import Component, Facts, plain
 from components.openstack.jobs import JobArgs, action, job
 from components.openstack.process import Process, ProcessArgs
 from components.openstack.scope import Scope
-from openstack import configuration
+from openstack import address_files, configuration
 from openstack.definition import ProjectDefinition
 
 Placed = tuple[ProcessDefinition, ServicePlan]
@@ -125,7 +125,7 @@ def _process_args(
 ) -> ProcessArgs:
     plan = args.plan
     return ProcessArgs(
-        definition=process,
+        definition=address_files.with_address(process, args.scope.wiring),
         placement=placement,
         written=configuration.files(args.definition, process, placement.name, args.scope.wiring, plan.settings),
         scope=args.scope,

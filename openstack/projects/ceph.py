@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from openstack import ceph_client
 from openstack.ceph_client import ADMINISTRATOR
 from openstack.config import cephx
-from openstack.config.layers import Layer, Origin, Secret, TextFile, WrittenFile
+from openstack.config.layers import Layer, Origin, Secret, Section, TextFile, WrittenFile
 from openstack.config.wiring import Wiring
 
 FIRST_MEMBERS = 3
@@ -27,6 +27,7 @@ def configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
     copies = max(1, min(COPIES, wiring.instances.get(_OSD, COPIES)))
     written = ceph_client.configuration(wiring, ceph_client.daemons(), *_layers(copies))
     if name == _OSD:
+        written = written.with_layers(*_networks(wiring))
         return (written, TextFile("client.bootstrap-osd.keyring", (_BOOTSTRAP_OSD,)))
     first = wiring.members(_MON)[:FIRST_MEMBERS]
     return (
@@ -51,6 +52,17 @@ def _layers(copies: int) -> Iterator[Layer]:
         osd_pool_default_min_size=copies - copies // 2,
         mon_allow_pool_size_one=copies == 1,
     )
+
+
+def _networks(wiring: Wiring) -> Iterator[Layer]:
+    """Yields the networks of OSDs: clients and copies share the storage network. Their start script has the address.
+
+    Monitors stay in the management network: their addresses cannot change, and they carry no data.
+    """
+    if storage := wiring.networks.get("storage"):
+        options: Section = {"public_network": str(storage.cidr), "cluster_network": str(storage.cidr)}
+        page = "https://docs.ceph.com/en/tentacle/rados/configuration/network-config-ref/"
+        yield Layer(Origin.STACK, f"quorate:networks.storage; {page}", {"osd": options})
 
 
 def _layer(page: str, **options: bool | int) -> Layer:

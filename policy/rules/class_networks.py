@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from ipaddress import IPv4Address, IPv4Network
 
-from policy.facts.kubernetes.configuration import read_by, sections
+from policy.facts.kubernetes.configuration import COMMAND, read_by, sections, written
 from policy.facts.kubernetes.workload import Workload
 from policy.facts.stack import Facts
 from policy.findings import Severity
+from policy.properties import Malformed
 from policy.rule import RuleProblem, RuleSource, rule
 from policy.wording import join_names
 
 _L2_AGENT, _OVERLAY = "neutron-l2-agent", "overlay"
+_OSD, _STORAGE = "ceph-osd", "storage"
+_ADDRESSES = ("--public-addr", "--cluster-addr")
+"""Arguments with which a start command gives an OSD its addresses, and overrides the networks of ceph.conf."""
 
 
 def _has_addresses(facts: Facts, workload: Workload, name: str) -> bool:
@@ -31,7 +36,9 @@ def _wrong(facts: Facts, workload: Workload, name: str, used: dict[str, str]) ->
         more = f", and other addresses on {join_names(others[1:])}" if others[1:] else ""
         yield RuleProblem(f"{actual}{more}", f"the node's {name} address, such as {addresses[first]} on {first}")
     if without := [node for node, address in addresses.items() if not address]:
-        yield RuleProblem(f"runs on nodes without an {name} address: {join_names(without)}", "one on every node")
+        yield RuleProblem(
+            f"runs on nodes without an address in the {name} network: {join_names(without)}", "one on every node"
+        )
     shared = [address for address, count in Counter(used.values()).items() if count > 1]
     if shared:
         yield RuleProblem(f"several nodes use {join_names(sorted(shared))}", "an address of its own for each")
@@ -71,3 +78,55 @@ def _option(facts: Facts, workload: Workload, section: str, option: str) -> dict
 def tunnels_in_overlay_network(facts: Facts, workload: Workload) -> Iterator[RuleProblem]:
     """Compares local_ip in the files of single nodes with the overlay addresses of the machines."""
     yield from _wrong(facts, workload, _OVERLAY, _option(facts, workload, "ovs", "local_ip"))
+
+
+def _has_disks(facts: Facts, workload: Workload) -> bool:
+    return facts.service(workload) == _OSD and _has_addresses(facts, workload, _STORAGE)
+
+
+def _of_osds(facts: Facts, workload: Workload) -> dict[str, str]:
+    """Returns the address that OSDs use, by node: by the file of the node, or by the networks in ceph.conf."""
+    texts = list(written(workload, facts.config_maps))
+    commands = "\n".join(each.read() for each in texts if each.name == COMMAND)
+    if any(argument in commands for argument in _ADDRESSES):
+        ending = f".{_STORAGE}"
+        if "POD_IP=$(cat" not in commands or f"$NODE_NAME{ending}" not in commands:
+            return {}
+        return {each.name.removesuffix(ending): each.read().strip() for each in texts if each.name.endswith(ending)}
+    options = sections("\n".join(each.read() for each in texts if each.name == "ceph.conf"))
+    networks = [
+        _network(options.get("osd", name, fallback="") or options.get("global", name, fallback=""))
+        for name in ("public_network", "cluster_network")
+    ]
+    addresses = {node.name: node.class_address(_STORAGE) for node in facts.eligible(workload)}
+    return {
+        node: address
+        for node, address in addresses.items()
+        if address and all(network and IPv4Address(address) in network for network in networks)
+    }
+
+
+def _network(text: str | None) -> IPv4Network | None:
+    try:
+        return IPv4Network(text) if text else None
+    except ValueError:
+        raise Malformed(f"a network of Ceph is '{text}', not one IPv4 network") from None
+
+
+@rule(
+    id="ceph-in-storage-network",
+    title="Ceph's data uses the storage network",
+    severity=Severity.MEDIUM,
+    rationale="OSDs copy every write to each other, and all data anew after the loss of a disk or a node. In the "
+    "management network, that traffic delays the votes of databases and messaging until members count as failed.",
+    sources=(RuleSource("004", "5.3.4", 22),),
+    remediation="Start OSDs with the node's storage address as --public-addr and --cluster-addr, as Quorate does for "
+    "addresses: {storage: …} of a server, or without both, and with public_network and cluster_network in ceph.conf.",
+    subjects=lambda facts: facts.workloads,
+    applies=_has_disks,
+    not_applicable_reason="no node of an OSD has an address in a storage network",
+    since="0.7.0",
+)
+def ceph_in_storage_network(facts: Facts, workload: Workload) -> Iterator[RuleProblem]:
+    """Reads the OSDs' start command, the files of single nodes that it reads, and ceph.conf."""
+    yield from _wrong(facts, workload, _STORAGE, _of_osds(facts, workload))

@@ -70,6 +70,7 @@ NOT_APPLICABLE = {
     "migrations-are-encrypted",
     "nova-reserves-host",
     "network-policy-admits-tunnels",
+    "ceph-in-storage-network",
     "tunnels-in-overlay-network",
     "virtual-voters-come-back",
     "namespace-level-admits-members",

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pulumi
@@ -12,15 +15,16 @@ from components.cloud import Cloud, CloudArgs
 from components.target.render import Render
 from openstack import configuration
 from openstack.config.layers import ConfigFile
-from tests.blueprint.stackfile.test_class_networks import OVERLAY, stack
+from tests.blueprint.stackfile.test_class_networks import OVERLAY, stack, with_storage
 from tests.recording import Recorded, record
 from tests.stacks import full_size, parsed
 
 
 @cache
-def objects(*, overlay: bool) -> dict[str, Recorded]:
+def objects(*, overlay: bool = False, storage: bool = False) -> dict[str, Recorded]:
     """The Kubernetes objects and machines of a stack, by resource name."""
     given = stack() if overlay else full_size("100", networks={"management": "10.20.0.0/16"})
+    given = with_storage(given) if storage else given
     made = plan(parsed(given))
 
     def build() -> None:
@@ -49,8 +53,36 @@ def test_tunnels_end_at_the_overlay_addresses() -> None:
     assert network.inputs["data"]["ctl03.conf"] == "[ovs]\nlocal_ip = 10.21.0.33\n"
 
 
+def test_osds_have_the_storage_addresses(tmp_path: Path) -> None:
+    without, found = objects(), objects(storage=True)
+    osds = "kubernetes:apps/v1:DaemonSet cloud-openstack-ceph-osd"
+    assert found.keys() - without.keys() == {"kubernetes:core/v1:ConfigMap cloud-openstack-ceph-osd-nodes"}
+    others = {name for name in without if without[name].inputs != found[name].inputs and "quorate:machine" not in name}
+    assert others == {osds, "kubernetes:core/v1:ConfigMap cloud-openstack-ceph-osd-config"}
+    files = found["kubernetes:core/v1:ConfigMap cloud-openstack-ceph-osd-nodes"].inputs["data"]
+    assert files == {f"stor{number}.storage": f"10.22.1.{number}\n" for number in (1, 2, 3)}
+    conf = found["kubernetes:core/v1:ConfigMap cloud-openstack-ceph-osd-config"].inputs["data"]["ceph.conf"]
+    assert "[osd]\ncluster_network = 10.22.0.0/16\npublic_network = 10.22.0.0/16\n" in conf
+
+    pod = found[osds].inputs["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    assert {"name": "node-values", "configMap": {"name": "ceph-osd-nodes", "optional": True}} in pod["volumes"]
+    (mounted,) = (each["mountPath"] for each in container["volumeMounts"] if each["name"] == "node-values")
+    first, *rest = container["args"][0].splitlines()
+    assert rest == without[osds].inputs["spec"]["template"]["spec"]["containers"][0]["args"][0].splitlines()
+    (tmp_path / "stor2.storage").write_text(files["stor2.storage"], encoding="utf-8")
+
+    def started(node: str) -> subprocess.CompletedProcess[str]:
+        script = f'{first.replace(mounted, str(tmp_path))}\necho "$POD_IP"'
+        environment = {**os.environ, "POD_IP": "10.20.1.2", "NODE_NAME": node}
+        return subprocess.run(["bash", "-ec", script], env=environment, capture_output=True, text=True, check=False)
+
+    assert started("stor2").stdout == "10.22.1.2\n"
+    assert started("stor9").returncode
+
+
 def test_the_network_adds_config_maps_and_facts_of_machines_and_changes_nothing_else() -> None:
-    without, with_network = objects(overlay=False), objects(overlay=True)
+    without, with_network = objects(), objects(overlay=True)
     added = {name.rpartition(" ")[2] for name in with_network.keys() - without.keys()}
     agent = "cloud-openstack-neutron-l2-agent"
     assert added == {f"{agent}-nodes", f"{agent}-network-nodes"}

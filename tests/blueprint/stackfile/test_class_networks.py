@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from blueprint.plan import class_addresses
 from blueprint.plan.planner import plan
 from blueprint.problems import InvalidStackError
 from blueprint.stackfile.inventory import machines
@@ -25,6 +26,15 @@ def stack(overlay: dict[str, Any] | None = OVERLAY, **networks: Any) -> dict[str
         if set(entry["roles"]) & set(USERS):
             entry["addresses"] = {"overlay": entry["address"].replace("10.20.", "10.21.")}
     return found
+
+
+def with_storage(given: dict[str, Any], mtu: int = 9000) -> dict[str, Any]:
+    """The stack with a storage network, in which all machines but masters have an address."""
+    given["networks"]["storage"] = {"cidr": "10.22.0.0/16", "mtu": mtu}
+    for entry in given["servers"]:
+        if entry["roles"] != ["master"]:
+            entry["addresses"] = entry.get("addresses", {}) | {"storage": entry["address"].replace("10.20.", "10.22.")}
+    return given
 
 
 def refused(given: dict[str, Any]) -> dict[str, str]:
@@ -65,6 +75,24 @@ def test_a_network_of_which_no_machine_has_an_address() -> None:
         "quorate:servers": "no address in the overlay network, which neutron-l2-agent uses: ctl01, ctl02, ctl03, cmp1, "
         "cmp2 and 1 more; write addresses: {overlay: …} in their entries, for a pattern the address of number 1"
     }
+
+
+def test_osds_and_the_clients_of_ceph_need_a_storage_address() -> None:
+    assert plan(parsed(with_storage(stack()))).nodes
+    given = with_storage(stack())
+    del given["servers"][2]["addresses"]
+    assert "in the storage network, which ceph-osd uses: stor1, stor2, stor3;" in refused(given)["quorate:servers"]
+    given = with_storage(stack())
+    del given["servers"][3]["addresses"]["storage"]
+    assert "in the storage network, which nova-compute uses: cmp1, cmp2, cmp3;" in refused(given)["quorate:servers"]
+
+
+def test_a_network_that_no_service_uses() -> None:
+    settings = parsed(with_storage(stack()))
+    assert [str(each) for each in class_addresses.problems(settings, (), ())] == [
+        "quorate:networks.overlay: the stack has no neutron-l2-agent, which alone uses it; remove it",
+        "quorate:networks.storage: the stack has no ceph-osd, which alone uses it; remove it",
+    ]
 
 
 def test_addresses_without_their_network() -> None:
@@ -110,9 +138,8 @@ def test_addresses_that_cannot_be() -> None:
         "255.255.255.254 and 2 further on"
     )
     given["servers"][3]["addresses"] = {"tunnel": "10.21.0.1"}
-    assert (
-        refused(given)["quorate:servers[3].addresses.tunnel (cmp[1-3])"]
-        == "'tunnel' is not known; write one of: overlay"
+    assert refused(given)["quorate:servers[3].addresses.tunnel (cmp[1-3])"] == (
+        "'tunnel' is not known; write one of: overlay, storage"
     )
 
 

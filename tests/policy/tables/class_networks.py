@@ -1,10 +1,13 @@
 import json
 
-from policy.rules.class_networks import tunnels_in_overlay_network
+from policy.rules.class_networks import ceph_in_storage_network, tunnels_in_overlay_network
 from tests.policy.cases import case
 from tests.policy.world import UNKNOWN, Given, cloud, config_map, daemons, machine_pool, machines, reading
 
-tunnels = tunnels_in_overlay_network
+tunnels, ceph = tunnels_in_overlay_network, ceph_in_storage_network
+OSD = 'ceph-osd --public-addr "$POD_IP" --cluster-addr "$POD_IP"'
+BY_FILE = f'POD_IP=$(cat "/var/lib/quorate/node-values/$NODE_NAME.storage")\n{OSD}'
+NETWORKS = "[global]\npublic_network = 10.22.0.0/16\n[osd]\ncluster_network = 10.22.0.0/24\n"
 NAMES = ("compute-1", "compute-2")
 
 
@@ -37,7 +40,88 @@ def ends(*addresses: str) -> Given:
     return config_map("nodes", {f"{name}.conf": f"[ovs]\nlocal_ip = {address}\n" for name, address in pairs})
 
 
+def osds(command: object, *config_maps: str) -> Given:
+    built = reading(daemons("ceph-osd", "compute", row="ceph-osd"), *config_maps)
+    container = {"name": "main", "image": "registry/ceph:1", "command": ["bash", "-ec"], "args": [command]}
+    return built.but(spec__template__spec__containers=[container])
+
+
+def stored(*addresses: str) -> Given:
+    """The ConfigMap with the storage address of each node."""
+    pairs = zip(NAMES, addresses, strict=False)
+    return config_map("nodes", {f"{name}.storage": f"{address}\n" for name, address in pairs})
+
+
 CASES = (
+    case(
+        ceph,
+        "each node's own address",
+        cloud(),
+        nodes(storage="10.22.0."),
+        osds(BY_FILE, "nodes"),
+        stored("10.22.0.1", "10.22.0.2"),
+        passes="ceph-osd",
+    ),
+    case(
+        ceph,
+        "networks of ceph.conf",
+        cloud(),
+        nodes(storage="10.22.0."),
+        osds("exec ceph-osd", "conf"),
+        config_map("conf", {"ceph.conf": NETWORKS}),
+        passes="ceph-osd",
+    ),
+    case(
+        ceph,
+        "the pod's address",
+        cloud(),
+        nodes(storage="10.22.0."),
+        osds(OSD, "nodes", "conf"),
+        stored("10.22.0.1", "10.22.0.2"),
+        config_map("conf", {"ceph.conf": NETWORKS}),
+        fails="ceph-osd",
+        message="uses the management address on compute-1, and other addresses on compute-2; expected the node's "
+        "storage address, such as 10.22.0.1 on compute-1",
+    ),
+    case(
+        ceph,
+        "the address of another node",
+        cloud(),
+        nodes(storage="10.22.0."),
+        osds(BY_FILE, "nodes"),
+        stored("10.22.0.1", "10.22.0.1"),
+        fails="ceph-osd",
+        message="uses 10.22.0.1 on compute-2",
+    ),
+    case(
+        ceph,
+        "only one of the two networks",
+        cloud(),
+        nodes(storage="10.22.0."),
+        osds("exec ceph-osd", "conf"),
+        config_map("conf", {"ceph.conf": "[global]\npublic_network = 10.22.0.0/16\n"}),
+        fails="ceph-osd",
+    ),
+    case(ceph, "no node has an address", cloud(), machines("compute", 2), osds(OSD)),
+    case(ceph, "another service", cloud(), nodes(storage="10.22.0."), daemons("node-exporter", "compute")),
+    case(
+        ceph,
+        "networks that cannot be read",
+        cloud(),
+        nodes(storage="10.22.0."),
+        osds("exec ceph-osd", "conf"),
+        config_map("conf", {"ceph.conf": "[osd]\npublic_network = storage\n"}),
+        undecided="ceph-osd",
+    ),
+    case(
+        ceph,
+        "an unknown command",
+        cloud(),
+        nodes(storage="10.22.0."),
+        osds(UNKNOWN, "nodes"),
+        stored("10.22.0.1", "10.22.0.2"),
+        undecided="ceph-osd",
+    ),
     case(
         tunnels,
         "each node's own address",
@@ -103,7 +187,7 @@ CASES = (
         agent("nodes"),
         ends("10.21.0.1"),
         fails="neutron-l2-agent",
-        message="runs on nodes without an overlay address: compute-2; expected one on every node",
+        message="runs on nodes without an address in the overlay network: compute-2; expected one on every node",
     ),
     case(tunnels, "no node has an address", cloud(), machines("compute", 2), agent("nodes"), ends("10.21.0.1")),
     case(
