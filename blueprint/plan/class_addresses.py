@@ -13,7 +13,11 @@ from blueprint.stackfile.inventory import NAMED
 from blueprint.stackfile.settings import Settings
 from text.quoting import first_of
 
-_PROCESSES: Mapping[ClassName, str] = {"overlay": "neutron-l2-agent", "storage": "ceph-osd"}
+_PROCESSES: Mapping[ClassName, str] = {
+    "overlay": "neutron-l2-agent",
+    "storage": "ceph-osd",
+    "migration": "nova-compute",
+}
 """The process that has its address in a network, by class."""
 _OF_CLIENTS: Mapping[ClassName, str] = {"storage": "ceph.conf"}
 """The file that those processes read that connect to it, by class. They use the address of their node too."""

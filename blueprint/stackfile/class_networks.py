@@ -1,4 +1,6 @@
-"""Networks of the cloud beside management, and the addresses of machines in them, by class (source 004, 5.3.4).
+"""Networks of the cloud beside management, and the addresses of machines in them, by class.
+
+The classes overlay and storage are those of source 004, 5.3.4; it has none for migrations of virtual machines.
 
 The management network has no entry here: it is the network of `address`, which every machine has.
 """
@@ -11,7 +13,7 @@ from pydantic import Field
 
 from blueprint.stackfile.values import Address, Network, Strict
 
-ClassName = Literal["overlay", "storage"]
+ClassName = Literal["overlay", "storage", "migration"]
 CLASSES: tuple[ClassName, ...] = get_args(ClassName)
 DEFAULT_MTU = 1500
 """MTU of a network for which the stack file has none: that of Ethernet, and Neutron's default (global_physnet_mtu)."""

@@ -191,6 +191,10 @@ class Networks(Strict):
         ClassNetwork | None,
         Field(description="network of Ceph's data; left out: it is in the management network"),
     ] = None
+    migration: Annotated[
+        ClassNetwork | None,
+        Field(description="network of live migrations between computes; left out: they are in the management network"),
+    ] = None
     pods: Network = IPv4Network("172.16.0.0/13")
     services: Network = IPv4Network("172.24.0.0/16")
     physical: Annotated[

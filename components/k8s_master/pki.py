@@ -153,7 +153,9 @@ def _computes(computes: Sequence[Node], reveal: Reveal) -> dict[str, dict[str, s
     authority = _compute_authority(reveal)
     found: dict[str, dict[str, str]] = {}
     for node in computes:
-        pair = authority.member(node.name, [IPv4Address(node.address)], reveal(f"compute/{node.name}"))
+        # A client compares the address that it connects to.
+        own = dict.fromkeys((node.address, node.machine.addresses.get("migration", node.address)))
+        pair = authority.member(node.name, [IPv4Address(each) for each in own], reveal(f"compute/{node.name}"))
         for path, text in _pair(f"{COMPUTE}/tls", pair):
             found.setdefault(path, {})[node.name] = text
     return found

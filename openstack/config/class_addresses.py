@@ -14,6 +14,7 @@ from openstack.config.wiring import Wiring
 
 _OPTIONS: Mapping[tuple[str, str], tuple[ClassName, str, str]] = {
     ("neutron-l2-agent", "openvswitch_agent.ini"): ("overlay", "ovs", "local_ip"),
+    ("nova-compute", "nova.conf"): ("migration", "libvirt", "live_migration_inbound_addr"),
 }
 """Class, section and option of a node's address, by service and file."""
 _MTU = "https://docs.openstack.org/neutron/2026.1/admin/config-mtu.html"

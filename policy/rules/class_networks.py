@@ -16,6 +16,7 @@ from policy.wording import join_names
 
 _L2_AGENT, _OVERLAY = "neutron-l2-agent", "overlay"
 _OSD, _STORAGE = "ceph-osd", "storage"
+_COMPUTE, _MIGRATION = "nova-compute", "migration"
 _ADDRESSES = ("--public-addr", "--cluster-addr")
 """Arguments with which a start command gives an OSD its addresses, and overrides the networks of ceph.conf."""
 
@@ -130,3 +131,30 @@ def _network(text: str | None) -> IPv4Network | None:
 def ceph_in_storage_network(facts: Facts, workload: Workload) -> Iterator[RuleProblem]:
     """Reads the OSDs' start command, the files of single nodes that it reads, and ceph.conf."""
     yield from _wrong(facts, workload, _STORAGE, _of_osds(facts, workload))
+
+
+def _migrates(facts: Facts, workload: Workload) -> bool:
+    if facts.service(workload) != _COMPUTE or workload.kind != "DaemonSet":
+        return False
+    return _has_addresses(facts, workload, _MIGRATION)
+
+
+@rule(
+    id="migrations-in-migration-network",
+    title="Live migrations use the migration network",
+    severity=Severity.MEDIUM,
+    rationale="A live migration sends the memory of a virtual machine as fast as the network takes it. In the "
+    "management network, that traffic delays the votes of databases and messaging, and the drain of a server has many.",
+    sources=(RuleSource("project", "Networks", 4),),
+    remediation="Set live_migration_inbound_addr in section [libvirt] of nova.conf to the node's migration address, in "
+    "a file of the node. Quorate does so for addresses: {migration: …} of a server; remove the option from "
+    "quorate:nodes, or correct it.",
+    subjects=lambda facts: facts.workloads,
+    applies=_migrates,
+    not_applicable_reason="no node of nova-compute has an address in a migration network",
+    since="0.7.0",
+)
+def migrations_in_migration_network(facts: Facts, workload: Workload) -> Iterator[RuleProblem]:
+    """Compares live_migration_inbound_addr in the files of single nodes with the machines' migration addresses."""
+    used = _option(facts, workload, "libvirt", "live_migration_inbound_addr")
+    yield from _wrong(facts, workload, _MIGRATION, used)

@@ -71,6 +71,7 @@ NOT_APPLICABLE = {
     "nova-reserves-host",
     "network-policy-admits-tunnels",
     "ceph-in-storage-network",
+    "migrations-in-migration-network",
     "tunnels-in-overlay-network",
     "virtual-voters-come-back",
     "namespace-level-admits-members",

@@ -13,8 +13,9 @@ import pulumi
 from blueprint.plan.planner import plan
 from components.cloud import Cloud, CloudArgs
 from components.target.render import Render
-from openstack import configuration
+from openstack import configuration, node_values
 from openstack.config.layers import ConfigFile
+from openstack.config.wiring import ENVIRONMENT, wiring
 from tests.blueprint.stackfile.test_class_networks import OVERLAY, stack, with_storage
 from tests.recording import Recorded, record
 from tests.stacks import full_size, parsed
@@ -79,6 +80,19 @@ def test_osds_have_the_storage_addresses(tmp_path: Path) -> None:
 
     assert started("stor2").stdout == "10.22.1.2\n"
     assert started("stor9").returncode
+
+
+def test_computes_receive_instances_at_their_migration_addresses() -> None:
+    given = full_size("100", networks={"management": "10.20.0.0/16", "migration": {"cidr": "10.23.0.0/16"}})
+    given["servers"][3]["addresses"] = {"migration": "10.23.4.1"}
+    made = plan(parsed(given))
+    names = [node.name for node in made.pool("compute")]
+    found = node_values.texts(
+        configuration.of_service(made, "nova-compute"), wiring(made, ENVIRONMENT), made.settings, "nova-compute", names
+    )
+    assert found == {
+        f"cmp{number}.conf": f"[libvirt]\nlive_migration_inbound_addr = 10.23.4.{number}\n" for number in (1, 2, 3)
+    }
 
 
 def test_the_network_adds_config_maps_and_facts_of_machines_and_changes_nothing_else() -> None:

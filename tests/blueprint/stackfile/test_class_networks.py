@@ -87,6 +87,14 @@ def test_osds_and_the_clients_of_ceph_need_a_storage_address() -> None:
     assert "in the storage network, which nova-compute uses: cmp1, cmp2, cmp3;" in refused(given)["quorate:servers"]
 
 
+def test_computes_need_a_migration_address() -> None:
+    given = stack()
+    given["networks"]["migration"] = {"cidr": "10.23.0.0/16"}
+    assert "in the migration network, which nova-compute uses: cmp1, cmp2, cmp3;" in refused(given)["quorate:servers"]
+    given["servers"][3]["addresses"]["migration"] = "10.23.4.1"
+    assert plan(parsed(given)).nodes
+
+
 def test_a_network_that_no_service_uses() -> None:
     settings = parsed(with_storage(stack()))
     assert [str(each) for each in class_addresses.problems(settings, (), ())] == [
@@ -139,7 +147,7 @@ def test_addresses_that_cannot_be() -> None:
     )
     given["servers"][3]["addresses"] = {"tunnel": "10.21.0.1"}
     assert refused(given)["quorate:servers[3].addresses.tunnel (cmp[1-3])"] == (
-        "'tunnel' is not known; write one of: overlay, storage"
+        "'tunnel' is not known; write one of: overlay, storage, migration"
     )
 
 

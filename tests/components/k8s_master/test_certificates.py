@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+from dataclasses import replace
 from ipaddress import IPv4Address
 from typing import Any, cast
 
@@ -15,6 +16,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import serialization
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from blueprint.plan.nodes import Node
 from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
 from components.k8s_master import certificates, pki
@@ -158,6 +160,21 @@ def test_each_compute_has_a_certificate_of_its_own_for_both_directions() -> None
         assert IPv4Address(node.address) in names.get_values_for_type(x509.IPAddress)
         assert node.name in names.get_values_for_type(x509.DNSName)
     assert len(set(texts[f"{pki.COMPUTE}/tls.key"].values())) == len(computes)
+
+
+def test_a_compute_s_certificate_has_its_migration_address_too() -> None:
+    (first, *_) = plan(load_file(STACKS["dev"])).carrying("compute")
+
+    def addresses(node: Node) -> list[str]:
+        _, own, _ = Pki(Keyring("kubernetes", pulumi.Output.from_input("root"))).compute_files([node])
+        (text,) = of_nodes((own,))[f"{pki.COMPUTE}/tls.crt"].values()
+        found = x509.load_pem_x509_certificate(text.encode())
+        names = found.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+        return [str(each) for each in names.get_values_for_type(x509.IPAddress)]
+
+    apart = replace(first, machine=replace(first.machine, addresses={"migration": "10.23.4.1", "overlay": "10.21.4.1"}))
+    assert addresses(first) == [first.address]
+    assert addresses(apart) == [first.address, "10.23.4.1"]
 
 
 def test_the_authority_of_computes_signs_nothing_else() -> None:

@@ -1,10 +1,14 @@
 import json
 
-from policy.rules.class_networks import ceph_in_storage_network, tunnels_in_overlay_network
+from policy.rules.class_networks import (
+    ceph_in_storage_network,
+    migrations_in_migration_network,
+    tunnels_in_overlay_network,
+)
 from tests.policy.cases import case
 from tests.policy.world import UNKNOWN, Given, cloud, config_map, daemons, machine_pool, machines, reading
 
-tunnels, ceph = tunnels_in_overlay_network, ceph_in_storage_network
+tunnels, ceph, migrations = tunnels_in_overlay_network, ceph_in_storage_network, migrations_in_migration_network
 OSD = 'ceph-osd --public-addr "$POD_IP" --cluster-addr "$POD_IP"'
 BY_FILE = f'POD_IP=$(cat "/var/lib/quorate/node-values/$NODE_NAME.storage")\n{OSD}'
 NETWORKS = "[global]\npublic_network = 10.22.0.0/16\n[osd]\ncluster_network = 10.22.0.0/24\n"
@@ -52,7 +56,56 @@ def stored(*addresses: str) -> Given:
     return config_map("nodes", {f"{name}.storage": f"{address}\n" for name, address in pairs})
 
 
+def compute() -> Given:
+    return reading(daemons("nova-compute", "compute", row="nova-compute"), "nodes")
+
+
+def inbound(*addresses: str) -> Given:
+    """The ConfigMap with the address of migrations of each node, beside other values."""
+    pairs = zip(NAMES, addresses, strict=False)
+    head = "[DEFAULT]\nreserved_host_cpus = 2\n[libvirt]\nlive_migration_inbound_addr ="
+    return config_map("nodes", {f"{name}.conf": f"{head} {address}\n" for name, address in pairs})
+
+
 CASES = (
+    case(
+        migrations,
+        "each node's own address",
+        cloud(),
+        nodes(migration="10.23.0."),
+        compute(),
+        inbound("10.23.0.1", "10.23.0.2"),
+        passes="nova-compute",
+    ),
+    case(
+        migrations,
+        "the management address on one node",
+        cloud(),
+        nodes(migration="10.23.0."),
+        compute(),
+        inbound("10.23.0.1"),
+        fails="nova-compute",
+        message="uses the management address on compute-2; expected the node's migration address, such as 10.23.0.2 on",
+    ),
+    case(
+        migrations,
+        "an address of the storage network",
+        cloud(),
+        nodes(migration="10.23.0.", storage="10.22.0."),
+        compute(),
+        inbound("10.22.0.1", "10.22.0.2"),
+        fails="nova-compute",
+    ),
+    case(migrations, "nodes with storage addresses only", cloud(), nodes(storage="10.22.0."), compute(), inbound()),
+    case(
+        migrations,
+        "unknown values",
+        cloud(),
+        nodes(migration="10.23.0."),
+        compute(),
+        config_map("nodes", {"compute-2.conf": UNKNOWN}),
+        undecided="nova-compute",
+    ),
     case(
         ceph,
         "each node's own address",
