@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 
 from blueprint.plan.plan import Plan
 from blueprint.stackfile.inventory import is_made
-from doctor import checks, class_network_checks, fleet_checks
+from doctor import ceph_checks, checks, class_network_checks, fleet_checks
 from doctor.checks import MachineFinding
 from doctor.login import LoginError, Reading, facts, read, write_known_hosts
 from text.quoting import first_of
@@ -74,7 +74,10 @@ def examine(plan: Plan) -> list[Line]:
                     readings[name] = future.result()
                 except LoginError as error:
                     unreachable.append(MachineFinding(LOGIN, name, error.problem, error.remedy))
-            unreached = list(_unreached(plan, readings, known_hosts, pool))
+            unreached = [
+                *_unreached(plan, readings, known_hosts, pool),
+                *_without_monitors(plan, readings, known_hosts, pool),
+            ]
     return [Line(LOGIN, len(nodes), tuple(unreachable)), *_lines(plan, readings, unreached)]
 
 
@@ -97,6 +100,26 @@ def _unreached(
                 yield MachineFinding(name, node.name, error.problem, error.remedy)
 
 
+def _without_monitors(
+    plan: Plan, readings: Mapping[str, Reading], known_hosts: Path, pool: ThreadPoolExecutor
+) -> Iterator[MachineFinding]:
+    """Lets each node with clients of an external Ceph connect to its monitors, and yields what it found."""
+    external, ssh = plan.settings.external_ceph, plan.settings.ssh
+    if external is None:
+        return
+    script = ceph_checks.script(external)
+    pending = [
+        (node, pool.submit(facts, node.machine, ssh, known_hosts, script, ceph_checks.LIMIT))
+        for node in ceph_checks.nodes(plan)
+        if node.name in readings
+    ]
+    for node, future in pending:
+        try:
+            yield from ceph_checks.unreached(node, future.result(), external)
+        except LoginError as error:
+            yield MachineFinding(ceph_checks.CEPH, node.name, error.problem, error.remedy)
+
+
 def _lines(plan: Plan, readings: Mapping[str, Reading], unreached: Sequence[MachineFinding]) -> list[Line]:
     reached = [node for node in plan.machines if node.name in readings]
     single = [
@@ -111,6 +134,8 @@ def _lines(plan: Plan, readings: Mapping[str, Reading], unreached: Sequence[Mach
     for name in networks:
         count = sum(name in node.machine.addresses for node in reached)
         found.append(Line(name, count, _of(name, apart)))
+    if clients := [node for node in ceph_checks.nodes(plan) if node.name in readings]:
+        found.append(Line(ceph_checks.CEPH, len(clients), _of(ceph_checks.CEPH, unreached)))
     found.append(Line(fleet_checks.IDENTITY, len(readings), tuple(fleet_checks.identities(readings))))
     if hosts := [node for node in reached if node.machine.vms]:
         problems = fleet_checks.virt_hosts(plan.machines, readings, plan.settings.template)
