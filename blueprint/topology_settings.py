@@ -15,6 +15,7 @@ from pydantic import BaseModel, ValidationError
 from blueprint.model_errors import expected, location
 from blueprint.openstack.options import is_listed, listed
 from blueprint.problems import Problem
+from blueprint.stackfile.ceph_settings import CephSettings
 from blueprint.stackfile.cloud_content import Bootstrap
 from blueprint.stackfile.settings import (
     Ingress,
@@ -101,6 +102,8 @@ def _models(whole: Tree) -> Iterator[tuple[tuple[str, ...], type[BaseModel], Any
         yield ("networks", "physical", name), PhysicalNetwork, value
     if "bootstrap" in whole:
         yield ("bootstrap",), Bootstrap, whole["bootstrap"]
+    if "ceph" in whole:
+        yield ("ceph",), CephSettings, whole["ceph"]
     if "ingress" in whole:
         yield ("ingress",), Ingress, whole["ingress"]
 
@@ -137,7 +140,7 @@ def _merged(settings: Settings, whole: Tree) -> Settings:
                 update["services"][name] = override.model_copy(update={"options": options})
             case ("nodes", name):
                 update["nodes"][name] = _node(settings, name, made)
-            case ("bootstrap" | "ingress" as name,):
+            case ("bootstrap" | "ceph" | "ingress" as name,):
                 update[name] = getattr(settings, name) or made
             case _:
                 pass

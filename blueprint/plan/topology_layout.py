@@ -51,7 +51,7 @@ def by_topology(settings: Settings, inventory: Sequence[Machine], architecture: 
         if finding.severity == "error" and not topology_services.is_about_absent(finding, placement)
     ]
     problems = [Problem(f"{KEY} ({finding.key})", finding.message) for finding in errors]
-    problems += topology_services.problems(topology, placement, architecture, settings.records)
+    problems += topology_services.problems(topology, placement, architecture, settings)
     problems += topology_settings.problems(placement.configs)
     problems += _mixed_roles(inventory)
     own = topology_databases.of_topology(topology, placement)

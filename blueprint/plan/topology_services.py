@@ -13,6 +13,7 @@ from blueprint.architecture.model import Architecture
 from blueprint.openstack.projects.records import Records
 from blueprint.plan.companions import beside_rows
 from blueprint.problems import Problem
+from blueprint.stackfile.ceph_settings import CEPH_SERVICES
 from blueprint.stackfile.settings import Settings
 from blueprint.topology import Placement, Topology, TopologyFinding, by_row, companions_of, left_out
 from blueprint.topology.definitions import catalogue
@@ -37,10 +38,10 @@ def refusal(name: str, records: Records) -> str | None:
 
 
 def problems(
-    topology: Topology, placement: Placement, architecture: Architecture, records: Records
+    topology: Topology, placement: Placement, architecture: Architecture, settings: Settings
 ) -> Iterator[Problem]:
     """Yields a problem for each service in the topology that the stack would lack, on all or some of its nodes."""
-    rows, beside = by_row(placement), beside_rows(records)
+    rows, beside = by_row(placement), beside_rows(settings.records)
     known = {row.service for row in architecture.rows}
     for name, placed in placement.services.items():
         definition = placement.known.services[placed.definition]
@@ -48,6 +49,9 @@ def problems(
         if definition.not_built:
             text = f"{said} is not built yet; remove it from the topology: {definition.not_built}"
             yield Problem(_key(topology, name), text)
+        elif settings.external_ceph and definition.architecture in CEPH_SERVICES:
+            advice = "for its gateway, write quorate:ceph.external.objectStore"
+            yield Problem(_key(topology, name), f"{said} is not run with an external Ceph; remove it: {advice}")
         elif definition.architecture and definition.architecture not in known:
             text = f"architecture {architecture.name} has no row for {said}; add one, or remove {name}"
             yield Problem(_key(topology, name), text)
@@ -78,7 +82,9 @@ def warnings(placement: Placement) -> Iterator[str]:
 
 
 def store_warnings(settings: Settings, placement: Placement) -> Iterator[str]:
-    """Yields a warning for each placed service that stores in Ceph, which no topology of Fuel-CCP places."""
+    """Yields a warning for each placed service that stores in Ceph, if the stack names none: no topology places one."""
+    if settings.external_ceph:
+        return
     for name, (project, file) in _STORES.items():
         holders = (settings.projects.overrides.get(project), settings.services.get(name))
         written = any("enabled_backends" in each.options.get(file, {}).get("DEFAULT", {}) for each in holders if each)

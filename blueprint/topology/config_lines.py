@@ -11,11 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from blueprint.problems import quoted, shown
+from blueprint.topology.ceph_keys import ceph_lines
 from blueprint.topology.config_fates import Fate, OptionFate, Path
 from blueprint.topology.document import as_section
 from blueprint.topology.option_values import OptionValueError, option_value
 from blueprint.topology.shapes import StackSetting, Topology, TopologyLine
-from blueprint.topology.structures import on_nodes, structures
+from blueprint.topology.structures import left_out, on_nodes, refused, structures
 from text.quoting import first_of
 from text.suggestion import did_you_mean
 
@@ -46,8 +47,9 @@ def config_lines(topology: Topology, hosts: Mapping[str, Sequence[str]]) -> Iter
         written, lines = _read(topology, getattr(topology, section), section)
         yield from lines
         yield from (_of_cloud(each) for each in written if not each.fate.structure)
-        parts = {each.path: (each.key, each.value) for each in written if each.fate.structure}
+        parts = {each.path: (each.key, each.value) for each in written if each.fate.structure not in (None, "ceph")}
         yield from structures(parts)
+        yield from ceph_lines({each.path: (each.key, each.value) for each in written if each.fate.structure == "ceph"})
     for name, service in topology.services.items():
         written, lines = _read(topology, service.configs, f"services.{name}.configs")
         yield from lines
@@ -109,14 +111,14 @@ def _of_service(written: _Written, topology: Topology, name: str) -> TopologyLin
     option = written.fate.option
     if written.fate.structure:
         advice = f"write {'.'.join(written.path)} under the file's own configs"
-        return _refused(written.key, f"is for the whole cloud and not for one service; {advice}")
+        return refused(written.key, f"is for the whole cloud and not for one service; {advice}")
     if option is None or written.fate.is_same(written.value):
         return _of_cloud(written)
     process = _process(topology, name)
     if process and option.file in topology.known.files.get(process, ()):
         return _option(written, option, (("services", process),))
     text = f"{name} reads no {option.file}; write it for the services of {option.project}, or under the file's configs"
-    return _left_out(written.key, text)
+    return left_out(written.key, text)
 
 
 def _of_nodes(written: _Written, topology: Topology, hosts: Sequence[str]) -> TopologyLine:
@@ -129,7 +131,7 @@ def _of_nodes(written: _Written, topology: Topology, hosts: Sequence[str]) -> To
     taking = {host: _taking(topology, option, host) for host in hosts}
     if not any(taking.values()):
         text = f"no service of {option.project} on {where} takes options of single nodes"
-        return _left_out(written.key, f"{text}; write {'.'.join(written.path)} under the file's configs, for all nodes")
+        return left_out(written.key, f"{text}; write {'.'.join(written.path)} under the file's configs, for all nodes")
     targets = tuple(("nodes", host, "services", process) for host, each in taking.items() for process in each)
     line = _option(written, option, targets)
     others = sorted({name for host in hosts for name in _others(topology, option, host)})
@@ -146,7 +148,7 @@ def _option(written: _Written, option: OptionFate, holders: Sequence[Path]) -> T
     except OptionValueError as error:
         return TopologyLine(written.key, "refused", str(error), rule="bad-config-value")
     if value == []:
-        return _left_out(written.key, f"{option.project} has none of {', '.join(dropped)} any more; remove it")
+        return left_out(written.key, f"{option.project} has none of {', '.join(dropped)} any more; remove it")
     settings = tuple(
         StackSetting((*holder, "options", option.file, option.section, option.name), value, option.former)
         for holder in holders
@@ -171,8 +173,8 @@ def _shown(value: object) -> str:
 def _without_setting(written: _Written) -> TopologyLine:
     fate = written.fate
     if fate.refused:
-        return _refused(written.key, fate.refused)
-    return _left_out(written.key, fate.left_out) if fate.left_out else _checked(written.key, fate.checked or "")
+        return refused(written.key, fate.refused)
+    return left_out(written.key, fate.left_out) if fate.left_out else _checked(written.key, fate.checked or "")
 
 
 def _process(topology: Topology, name: str) -> str | None:
@@ -206,14 +208,6 @@ def _others(topology: Topology, option: OptionFate, host: str) -> Iterator[str]:
 def _readers(topology: Topology, option: OptionFate, host: str, files: Mapping[str, frozenset[str]]) -> dict[str, None]:
     processes = (_process(topology, name) for name in _services_on(topology, host))
     return dict.fromkeys(each for each in processes if each and option.file in files.get(each, ()))
-
-
-def _refused(key: str, text: str) -> TopologyLine:
-    return TopologyLine(key, "refused", text, rule="config-refused")
-
-
-def _left_out(key: str, text: str) -> TopologyLine:
-    return TopologyLine(key, "left out", text, rule="config-left-out")
 
 
 def _unknown(key: str, text: str) -> TopologyLine:

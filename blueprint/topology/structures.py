@@ -58,10 +58,9 @@ def structures(parts: Parts) -> Iterator[TopologyLine]:
         if path == _PHYSNETS:
             yield from _physnets(key, value)
         elif path == _INTERFACE and _PHYSNETS in parts:
-            text = "neutron.physnets names the interfaces; remove it"
-            yield TopologyLine(key, "left out", text, rule="config-left-out")
+            yield left_out(key, "neutron.physnets names the interfaces; remove it")
         elif path == _INTERFACE:
-            yield _becomes(key, ("networks", "physical", _ONLY_NETWORK, "interface"), value)
+            yield becomes(key, ("networks", "physical", _ONLY_NETWORK, "interface"), value)
         elif path[0] == "ingress":
             yield _ingress(path, parts)
         else:
@@ -84,9 +83,9 @@ def on_nodes(
         without = [{name: _without_interface(network) for name, network in each.items()} for each in (shared, own)]
         if not own or any(without[1][name] != without[0].get(name) for name in own):
             text = "differs from the file's own configs in more than the interface, which is all that nodes may"
-            return _refused(key, f"{text}; write the networks under configs.neutron.physnets, and here the interface")
+            return refused(key, f"{text}; write the networks under configs.neutron.physnets, and here the interface")
     else:
-        return _refused(key, f"is for the whole cloud; write {'.'.join(path)} under the file's own configs")
+        return refused(key, f"is for the whole cloud; write {'.'.join(path)} under the file's own configs")
     settings = tuple(
         StackSetting(("nodes", host, "interfaces", name), interface)
         for host in hosts
@@ -99,7 +98,7 @@ def on_nodes(
 
 def _physnets(key: str, value: object) -> Iterator[TopologyLine]:
     if not isinstance(value, list):
-        yield _wrong(key, f"is {shown(value)}; write a list of networks, each with {', '.join(_PHYSNET_KEYS)}")
+        yield wrong(key, f"is {shown(value)}; write a list of networks, each with {', '.join(_PHYSNET_KEYS)}")
         return
     items: list[object] = list(value)  # pyright: ignore[reportUnknownArgumentType]
     if not items:
@@ -109,10 +108,10 @@ def _physnets(key: str, value: object) -> Iterator[TopologyLine]:
     for index, item in enumerate(items):
         place, network = f"{key}[{index}]", as_section(item)
         if network is None or not isinstance(network.get("name"), str):
-            yield _wrong(place, f"is {shown(item)}; write a mapping with {', '.join(_PHYSNET_KEYS)}")
+            yield wrong(place, f"is {shown(item)}; write a mapping with {', '.join(_PHYSNET_KEYS)}")
             continue
         if network["name"] in names:
-            yield _wrong(place, f"is a second network {shown(network['name'])}; write each name once")
+            yield wrong(place, f"is a second network {shown(network['name'])}; write each name once")
         names.add(network["name"])
         for extra in [str(name) for name in network if name not in _PHYSNET_KEYS]:
             text = f"is not a key of a physical network; write one of: {', '.join(_PHYSNET_KEYS)}"
@@ -143,11 +142,11 @@ def _ingress(path: Path, parts: Parts) -> TopologyLine:
     key, value = parts[path]
     _, enabled = parts.get(("ingress", "enabled"), ("", False))
     if path[1] == "enabled" and not isinstance(value, bool):
-        return _wrong(key, f"is {shown(value)}; write true or false")
+        return wrong(key, f"is {shown(value)}; write true or false")
     if enabled is not True:
         return TopologyLine(key, "same", "has no effect while ingress.enabled is not true, as in Fuel-CCP")
     if path[1] != "enabled":
-        return _becomes(key, ("ingress", path[1]), value)
+        return becomes(key, ("ingress", path[1]), value)
     made = {"domain": "external", "port": 8443, "className": "traefik"}
     text = (
         "quorate:ingress with className traefik, the controller of Fuel-CCP's script, and with the certificate "
@@ -164,17 +163,17 @@ def _bootstrap(path: Path, parts: Parts) -> TopologyLine:
     if switch and parts.get((*switch, "enable"), ("", _SWITCHES[switch][0]))[1] is not True:
         return TopologyLine(key, "same", f"has no effect while {'.'.join(switch)}.enable is not true, as in Fuel-CCP")
     if path[-1] != "url":
-        return _becomes(key, ("bootstrap", *_BOOTSTRAP[path]), value)
+        return becomes(key, ("bootstrap", *_BOOTSTRAP[path]), value)
     if value == _CIRROS:
         return TopologyLine(key, "same", "CirrOS is the default of quorate:bootstrap.image, in a newer version")
     text = "needs a checksum, without which the image is CirrOS; write url and sha256 in quorate:bootstrap.image"
-    return TopologyLine(key, "left out", text, rule="config-left-out")
+    return left_out(key, text)
 
 
 def _switch(key: str, value: object, default: bool, part: Path, nothing: object) -> TopologyLine:
     """Returns what became of a key `enable`, one of _SWITCHES."""
     if not isinstance(value, bool):
-        return _wrong(key, f"is {shown(value)}; write true or false")
+        return wrong(key, f"is {shown(value)}; write true or false")
     if not value and not default:
         return TopologyLine(key, "same", "asks for what every stack has")
     # What is on by default needs only quorate:bootstrap itself.
@@ -183,7 +182,8 @@ def _switch(key: str, value: object, default: bool, part: Path, nothing: object)
     return TopologyLine(key, "becomes", f"{setting.place}: {'{}' if value else shown(nothing)}", (setting,))
 
 
-def _becomes(key: str, path: Path, value: object) -> TopologyLine:
+def becomes(key: str, path: Path, value: object) -> TopologyLine:
+    """Returns the line of a key that became the setting at `path`."""
     setting = StackSetting(path, value)
     return TopologyLine(key, "becomes", f"{setting.place}: {shown(value)}", (setting,))
 
@@ -198,9 +198,16 @@ def _without_interface(network: Section) -> Section:
     return {name: value for name, value in network.items() if name != "interface"}
 
 
-def _wrong(key: str, text: str) -> TopologyLine:
+def wrong(key: str, text: str) -> TopologyLine:
+    """Returns the line of a key whose value its setting cannot have."""
     return TopologyLine(key, "refused", text, rule="bad-config-value")
 
 
-def _refused(key: str, text: str) -> TopologyLine:
+def refused(key: str, text: str) -> TopologyLine:
+    """Returns the line of a key without which the cloud would not be what the topology asks for."""
     return TopologyLine(key, "refused", text, rule="config-refused")
+
+
+def left_out(key: str, text: str) -> TopologyLine:
+    """Returns the line of a key that has no effect on the stack."""
+    return TopologyLine(key, "left out", text, rule="config-left-out")

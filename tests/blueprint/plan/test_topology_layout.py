@@ -19,7 +19,7 @@ from blueprint.topology.definitions import catalogue
 from proof.expected import expected_state
 from tests.components.test_cloud import cloud
 from tests.projects import RECORDS
-from tests.stacks import ROOT, parsed, server
+from tests.stacks import ROOT, external_ceph, parsed, server
 from tests.topologies import BACKENDS
 
 TOPOLOGIES = Path("topologies")
@@ -247,6 +247,27 @@ def test_services_that_store_in_ceph_need_another_store() -> None:
     )
     assert volumes.startswith("topology: cinder-volume stores in Ceph, which a topology does not place; write another")
     assert told(enabled_backends="nfs") == [images]
+
+
+def test_an_external_ceph_of_a_topology_is_that_of_the_stack(tmp_path: Path) -> None:
+    document = yaml.safe_load(BUILT.read_text(encoding="utf-8"))
+    ceph = external_ceph()["external"]
+    document["configs"] = {"ceph": {"fsid": ceph["fsid"], "mon_host": ",".join(ceph["monitors"])}}
+    path = tmp_path / "topology.yaml"
+    path.write_text(yaml.safe_dump(document), encoding="utf-8")
+    made = plan(parsed(stack(path)))
+    assert made.settings.external_ceph
+    assert made.settings.external_ceph.monitors == tuple(ceph["monitors"])
+    assert not [text for text in made.warnings if "stores in Ceph" in text]
+    other = plan(parsed(stack(path, ceph=external_ceph(monitors=["mon1"])))).settings.external_ceph
+    assert other
+    assert other.monitors == ("mon1",), "the stack file has precedence"
+    document["roles"]["controller"].append("radosgw")
+    path.write_text(yaml.safe_dump(document), encoding="utf-8")
+    (said,) = (text for text in problems_of(path) if "radosgw" in text)
+    assert said.endswith(
+        "radosgw is not run with an external Ceph; remove it: for its gateway, write quorate:ceph.external.objectStore"
+    )
 
 
 def test_a_service_under_a_name_of_its_own_is_refused_by_both_names(tmp_path: Path) -> None:

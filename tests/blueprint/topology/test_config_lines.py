@@ -123,6 +123,63 @@ def test_an_ingress_is_that_of_the_documents() -> None:
     assert settings(configs={"ingress": {"enabled": False, "domain": "x"}}) == {}
 
 
+def test_an_external_ceph_is_that_of_the_documents() -> None:
+    """The example of source 004, 2.3.1, with the account and the pool of another cloud."""
+    ceph = {"fsid": "afca8524-2c47-4b81-a0b7-2300e62212f9", "mon_host": "10.90.0.2, 10.90.0.3"}
+    cinder = {"ceph": {"enable": True, "key": "AQBSHfJXID9pFRAAm4VLpbNXa4XJ9zgAh7dm2g==", "username": "east"}}
+    glance = {"ceph": {"enable": True, "pool_name": "pictures"}}
+    written = {"ceph": ceph, "cinder": cinder, "glance": glance, "nova": {"ceph": {"enable": True}}}
+    found = lines(configs=written)
+    accounts = {
+        "glance": {"key": {"environment": "CEPH_GLANCE_KEY"}},
+        "cinder": {"key": {"environment": "CEPH_CINDER_KEY"}, "name": "east"},
+    }
+    assert topology_settings.tree(found.values(), "2026.1") == {
+        "ceph": {
+            "external": {
+                "fsid": ceph["fsid"],
+                "monitors": ["10.90.0.2", "10.90.0.3"],
+                "accounts": accounts,
+                "pools": {"images": "pictures"},
+            }
+        }
+    }
+    assert not list(topology_settings.problems(found.values()))
+    key = found["configs.cinder.ceph.key"]
+    assert (key.fate, "AQBS" in key.text) == ("left out", False)
+    assert {found[f"configs.{each}.ceph.enable"].fate for each in ("cinder", "glance", "nova")} == {"same"}
+    assert "set CEPH_GLANCE_KEY and CEPH_CINDER_KEY to the keys" in found["configs.ceph.mon_host"].text
+
+
+@pytest.mark.parametrize(
+    ("configs", "key", "fate", "said"),
+    [
+        ({"nova": {"ceph": {"enable": True}}}, "nova.ceph.enable", "refused", "no Ceph is named, so disks"),
+        ({"nova": {"ceph": {"enable": False}}}, "nova.ceph.enable", "same", "asks for what every stack has"),
+        ({"nova": {"ceph": {"enable": 1}}}, "nova.ceph.enable", "refused", "is 1; write true or false"),
+        ({"glance": {"ceph": {"enable": False}}}, "glance.ceph.enable", "left out", "it stores in Ceph unless"),
+        ({"glance": {"ceph": {"pool_name": "p"}}}, "glance.ceph.pool_name", "left out", "belongs to an external Ceph"),
+        ({"ceph": {"mon_host": 5}}, "ceph.mon_host", "refused", "is 5; write names or addresses with commas"),
+        (
+            {"ceph": {"mon_host": "a"}, "nova": {"ceph": {"enable": False}}},
+            "nova.ceph.enable",
+            "left out",
+            "disks of virtual machines are in Ceph unless",
+        ),
+        ({"radosgw": {"key": "x"}}, "radosgw.key", "left out", "Quorate runs no gateway of an external Ceph"),
+    ],
+)
+def test_what_differs_about_ceph_is_named(configs: Any, key: str, fate: str, said: str) -> None:
+    line = lines(configs=configs)[f"configs.{key}"]
+    assert (line.fate, line.text.startswith(said)) == (fate, True), line.text
+
+
+def test_half_an_external_ceph_is_refused() -> None:
+    for half, missing in (({"fsid": "x"}, "monitors"), ({"mon_host": "a"}, "fsid")):
+        problems = list(topology_settings.problems(lines(configs={"ceph": half}).values()))
+        assert [text for text in map(str, problems) if f"quorate:ceph.external.{missing} is missing; write it" in text]
+
+
 EXTERNAL = {"physnet": "ext", "network": "10.90.2.0/24", "gateway": "10.90.2.1", "pool": {"start": "10.90.2.9"}}
 
 
