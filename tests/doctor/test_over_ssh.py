@@ -91,6 +91,27 @@ def test_each_problem_is_named_with_its_remedy(
     assert lines[-1] == "6 of 6 machines are not ready for `up`."
 
 
+def test_machines_send_whole_packets_in_networks_beside_management(
+    tmp_path: Path, machines: dict[str, ServiceMachine], agent: Agent
+) -> None:
+    """cmp4 has no overlay address. The interfaces have an MTU of 1500."""
+    given = stack(machines)
+    for entry, first in zip(given["servers"], ("10.88.0.1", "10.88.0.2"), strict=True):
+        entry["addresses"] = {"overlay": first}
+    for name, address in (("master1", "10.88.0.1"), ("other", "10.88.0.2")):
+        machines[name].run(["ip", "address", "replace", f"{address}/24", "dev", "eth0"])
+    write(tmp_path, given | {"networks": {"overlay": {"cidr": "10.88.0.0/24"}}})
+    _, lines = doctor(tmp_path, machines, agent.socket)
+    index = lines.index("FAILED  overlay       2 of 3 machines")
+    assert lines[index + 1].startswith("        cmp4: no interface has the overlay address 10.88.0.5; set it there")
+    write(tmp_path, given | {"networks": {"overlay": {"cidr": "10.88.0.0/24", "mtu": 1550}}})
+    _, lines = doctor(tmp_path, machines, agent.socket)
+    found = "\n".join(lines)
+    assert "FAILED  overlay       0 of 3 machines" in lines
+    assert "master1, cmp1: its interface in the overlay network has an MTU of 1500, not 1550; set it there" in found
+    assert "master1: packets of 1550 bytes do not pass in the overlay network to cmp1 and back; set this MTU" in found
+
+
 def test_through_a_jump_host_and_with_sudo(tmp_path: Path, machines: dict[str, ServiceMachine], agent: Agent) -> None:
     jump = machines["jump"]
     through = {"host": jump.address, "hostKey": host_key(jump)}
