@@ -116,7 +116,7 @@ CASES = {
             servers=[{"name": f"y{n}", "address": "10.20.0.1", "cpu": 1, "memory": 1, "memroy": 1} for n in range(144)]
         ),
         "quorate:servers[0].memroy (y0): unknown key (did you mean 'memory'?); write one of: name, address, countFrom, "
-        "roles, pool, hostKey, cpu, memory, disks, rack, hypervisor, vms (143 more entries have this error)",
+        "addresses, roles, pool, hostKey, cpu, memory, disks, rack, hypervisor, vms (143 more entries have this error)",
     ),
     "a role in another alphabet": Bad(
         one_more(roles=["сompute"]),
