@@ -20,6 +20,7 @@ from urllib.parse import urlencode
 
 from cluster.kubeconfig import Access
 from cluster.objects import Object
+from cluster.server_connection import ServerConnection
 
 STRATEGIC = "application/strategic-merge-patch+json"
 MERGE = "application/merge-patch+json"
@@ -169,7 +170,7 @@ class Api:
     def _reason(self, error: Exception) -> str:
         """Returns why there is no response, with the server's address, without the number of the system's error."""
         said = (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
-        return f"{said} ({self.access.host}:{self.access.port})"
+        return f"{said} ({self.access.shown})"
 
     def _connection(self) -> http.client.HTTPSConnection:
         if not hasattr(self._local, "connection"):
@@ -177,8 +178,7 @@ class Api:
         return self._local.connection
 
     def _new_connection(self, timeout: float) -> http.client.HTTPSConnection:
-        access = self.access
-        return http.client.HTTPSConnection(access.host, access.port, timeout=timeout, context=access.tls)
+        return ServerConnection(self.access, timeout)
 
 
 def error_of(reply: Reply) -> ApiError:

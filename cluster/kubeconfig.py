@@ -1,7 +1,7 @@
 """Reads a context of a kubeconfig: the API server's address, the TLS context and the credentials.
 
-Client certificates, tokens, passwords and credential plugins (`exec`) are supported. Several files are merged, as for
-KUBECONFIG.
+Client certificates, tokens, passwords and credential plugins (`exec`) are supported, proxies, another name in the API
+server's certificate, and requests as another user. Several files are merged, as for KUBECONFIG (ADR 42).
 """
 
 from __future__ import annotations
@@ -9,15 +9,16 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 import ssl
 import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
-from urllib.parse import urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from blueprint.problems import quoted
 from cluster.objects import Object as Document
@@ -32,11 +33,24 @@ FILES = ("certificate-authority", "client-certificate", "client-key", "tokenFile
 
 _DIRECTORY = "directory of the kubeconfig"
 """Key that is added to a credential plugin: the directory of its file, which a relative command starts from."""
-_NOT_READ = {
-    "cluster": ("proxy-url", "tls-server-name"),
-    "user": ("as", "as-uid", "as-groups", "as-user-extra", "auth-provider"),
-}
-"""Keys of kubectl that change whom requests reach or as whom, and that Quorate does not support."""
+_NOT_READ = ("auth-provider",)
+"""Keys of a user that change as whom requests are made, and that Quorate does not support."""
+_PROXY_PORTS = {"http": 80, "socks5": 1080}
+"""The kinds of proxies, each with the port of an address without one (client-go)."""
+_TOKEN = "!#$&'*+-.^_`|~"  # noqa: S105 - the signs of a token in RFC 9110, without %
+_HOST = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9.]{0,251}[A-Za-z0-9])?")
+
+
+@dataclass(frozen=True)
+class ServerProxy:
+    """A proxy through which an API server is reached."""
+
+    scheme: str
+    """`http` or `socks5`."""
+    host: str
+    port: int
+    headers: dict[str, str] = field(default_factory=dict[str, str])
+    """Headers for an HTTP proxy alone, with its credentials."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +63,17 @@ class Access:
     """Path prefix of the API, for an API server behind a gateway; otherwise empty."""
     tls: ssl.SSLContext
     headers: dict[str, str]
+    server_name: str = ""
+    """The name in the API server's certificate, if that is not the host."""
+    proxy: ServerProxy | None = None
+    impersonation: tuple[tuple[str, str], ...] = ()
+    """Headers of each request that is made as another user; a name may repeat."""
+
+    @property
+    def shown(self) -> str:
+        """The address for messages: that of the API server, and that of its proxy."""
+        through = f" through {self.proxy.scheme}://{self.proxy.host}:{self.proxy.port}" if self.proxy else ""
+        return f"{self.host}:{self.port}{through}"
 
 
 class _Invalid(Exception):
@@ -115,12 +140,12 @@ def _access(document: Document, context_name: str) -> Access:
     context = mapping(_named(document, "contexts", current), "context")
     cluster = mapping(_named(document, "clusters", text(context, "cluster")), "cluster")
     user = mapping(_named(document, "users", text(context, "user")), "user")
-    for entry, keys in ((cluster, _NOT_READ["cluster"]), (user, _NOT_READ["user"])):
-        if named := [key for key in keys if entry.get(key)]:
-            raise _Invalid(f"{', '.join(named)} would be ignored; name a context without, such as one through a tunnel")
+    if named := [key for key in _NOT_READ if user.get(key)]:
+        raise _Invalid(f"{', '.join(named)} would be ignored; name a user with a certificate, a token or exec")
     host, port, prefix = _server(text(cluster, "server"))
+    server_name, proxy, impersonation = _server_name(cluster), _proxy(cluster), _impersonation(user)
     user = {**user, **_from_plugin(user)}
-    return Access(host=host, port=port, prefix=prefix, tls=_tls(cluster, user), headers=_headers(user))
+    return Access(host, port, prefix, _tls(cluster, user), _headers(user), server_name, proxy, impersonation)
 
 
 def _named(document: Document, kind: str, name: str) -> Document:
@@ -135,11 +160,58 @@ def _server(address: str) -> tuple[str, int, str]:
     try:
         server = urlsplit(address)
         host, port = server.hostname, server.port
+        (host or "").encode("idna")
     except ValueError:
         raise _Invalid("server is not a valid address; write one such as https://10.20.0.11:6443") from None
     if server.scheme != "https" or not host:
         raise _Invalid(f"server is {quoted(address)}; only https:// is supported, such as https://10.20.0.11:6443")
     return host, port or 443, server.path.rstrip("/")
+
+
+def _server_name(cluster: Document) -> str:
+    """Returns the name that the API server's certificate must have; "" if it is that of its address."""
+    name = text(cluster, "tls-server-name")
+    if name and not _HOST.fullmatch(name):
+        raise _Invalid(f"tls-server-name is {quoted(name)}; write a host name or an address")
+    return name
+
+
+def _proxy(cluster: Document) -> ServerProxy | None:
+    written = text(cluster, "proxy-url")
+    if not written:
+        return None
+    advice = "write one such as http://proxy.example.org:3128 or socks5://127.0.0.1:1080"
+    try:
+        url = urlsplit(written)
+        host, port = url.hostname, url.port
+        (host or "").encode("idna")
+    except ValueError:
+        raise _Invalid(f"proxy-url is not a valid address; {advice}") from None
+    if url.scheme not in _PROXY_PORTS or not host or url.path.rstrip("/"):
+        raise _Invalid(f"proxy-url is {quoted(written)}, which is not supported; {advice}")
+    if url.username is None:
+        return ServerProxy(url.scheme, host, port or _PROXY_PORTS[url.scheme])
+    if url.scheme != "http":
+        raise _Invalid("proxy-url has a login, which is supported for http:// alone; write it without")
+    login = f"{unquote(url.username)}:{unquote(url.password or '')}".encode()
+    headers = {"Proxy-Authorization": "Basic " + base64.b64encode(login).decode()}
+    return ServerProxy(url.scheme, host, port or _PROXY_PORTS[url.scheme], headers)
+
+
+def _impersonation(user: Document) -> tuple[tuple[str, str], ...]:
+    """Returns the headers by which the API server takes requests as those of another user, as client-go sends them."""
+    name = text(user, "as")
+    more = [("Impersonate-Uid", text(user, "as-uid"))] if user.get("as-uid") else []
+    more += [("Impersonate-Group", group) for group in words(user, "as-groups")]
+    for key, extra in mapping(user, "as-user-extra").items():
+        header = f"Impersonate-Extra-{quote(key.lower(), safe=_TOKEN)}"
+        more += [(header, value) for value in words({key: extra}, key)]
+    if more and not name:
+        raise _Invalid("as-uid, as-groups and as-user-extra need as, the name of the user; add it")
+    found = (("Impersonate-User", name), *more) if name else ()
+    if any(not (value.isascii() and value.isprintable()) for _, value in found):
+        raise _Invalid("as or a key beside it has a character that no HTTP header can have; write it again")
+    return found
 
 
 def _tls(cluster: Document, user: Document) -> ssl.SSLContext:

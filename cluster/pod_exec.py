@@ -21,6 +21,7 @@ from urllib.parse import urlencode
 from cluster.api import ApiError, Unreachable
 from cluster.kubeconfig import Access
 from cluster.objects import Object, listed, text
+from cluster.server_connection import ServerConnection
 
 _PROTOCOL = "v4.channel.k8s.io"
 _OUT, _ERROR, _RESULT = 1, 2, 3
@@ -58,7 +59,7 @@ def run_in_pod(access: Access, place: PodContainer, command: Sequence[str], seco
     query = [("command", word) for word in command]
     query += [("container", place.container), ("stdout", "true"), ("stderr", "true")]
     path = f"{access.prefix}/api/v1/namespaces/{place.namespace}/pods/{place.pod}/exec?{urlencode(query)}"
-    connection = http.client.HTTPSConnection(access.host, access.port, timeout=seconds, context=access.tls)
+    connection = ServerConnection(access, seconds)
     try:
         response = _upgraded(connection, path, access)
         return _output(connection, cast("BinaryIO", response.fp), time.monotonic() + seconds)

@@ -48,11 +48,10 @@ def run(
             received.append(connection.recv(65536).decode())
             answer(connection)
 
-    def plain(host: str, port: int, *, timeout: float, context: ssl.SSLContext) -> http.client.HTTPConnection:
-        assert context
-        return http.client.HTTPConnection(host, port, timeout=timeout)
+    def plain(access: Access, timeout: float) -> http.client.HTTPConnection:
+        return http.client.HTTPConnection(access.host, access.port, timeout=timeout)
 
-    monkeypatch.setattr(http.client, "HTTPSConnection", plain)
+    monkeypatch.setattr(pod_exec, "ServerConnection", plain)
     threading.Thread(target=serve, daemon=True).start()
     access = Access("127.0.0.1", listener.getsockname()[1], "", ssl.create_default_context(), {"Authorization": "x"})
     try:

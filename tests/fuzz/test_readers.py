@@ -60,8 +60,8 @@ control
 KUBECONFIG = """
 current-context: one
 contexts: [{name: one, context: {cluster: one, user: one}}]
-clusters: [{name: one, cluster: {server: "https://10.0.0.1", certificate-authority-data: ""}}]
-users: [{name: one, user: {token: secret, username: a, client-key-data: ""}}]
+clusters: [{name: one, cluster: {server: "https://10.0.0.1", proxy-url: "http://a:b@c:1", tls-server-name: d}}]
+users: [{name: one, user: {token: secret, username: a, as: b, as-groups: [c], as-user-extra: {d: [e]}}}]
 """
 KEYS = [f"quorate:{field.alias or name}" for name, field in Settings.model_fields.items()]
 

@@ -44,11 +44,24 @@ CASES = {
         "{current-context: x, contexts: [{name: x, context: {cluster: y}}]}\n",
         f"{PREFIX}clusters has no entry named 'y'",
     ),
-    "a proxy": kubeconfig("proxy-url would be ignored; name a context", **{"proxy-url": "http://127.0.0.1:3128"}),
-    "a name in the certificate": kubeconfig(
-        "tls-server-name would be ignored", **{"tls-server-name": "k8s.example.org"}
+    "a provider of credentials": kubeconfig(
+        "auth-provider would be ignored; name a", {"auth-provider": {"name": "gcp"}}
     ),
-    "another user's name": kubeconfig("as, as-groups would be ignored", {"as": "viewer", "as-groups": ["a"]}),
+    "a proxy of another kind": kubeconfig(
+        "proxy-url is 'https://127.0.0.1:3128', which is not supported; write one such as http://",
+        **{"proxy-url": "https://127.0.0.1:3128"},
+    ),
+    "a proxy without an address": kubeconfig("proxy-url is 'http://', which", **{"proxy-url": "http://"}),
+    "a port of a proxy": kubeconfig("proxy-url is not a valid address", **{"proxy-url": "http://a:99999"}),
+    "a name of a proxy": kubeconfig("proxy-url is not a valid address", **{"proxy-url": f"http://{'a' * 64}"}),
+    "a login of a SOCKS proxy": kubeconfig("proxy-url has a login, which", **{"proxy-url": "socks5://u:hunter2@a"}),
+    "a name in the certificate": kubeconfig("tls-server-name is 'a b'; write", **{"tls-server-name": "a b"}),
+    "groups of nobody": kubeconfig("as-uid, as-groups and as-user-extra need as", {"as-groups": ["a"]}),
+    "a user of two lines": kubeconfig("as or a key beside it has a character", {"as": "a\nb"}),
+    "a group of two lines": kubeconfig(
+        "as or a key beside it has a character", {"as": "a", "as-groups": ["a\r\nb: c"]}
+    ),
+    "a name of a server that is too long": kubeconfig("server is not a valid", server=f"https://{'a' * 64}"),
     "plain HTTP": kubeconfig("server is 'http://10.0.0.1'; only https:// is supported", server="http://10.0.0.1"),
     "no server": kubeconfig("server is ''; only https:// is supported", server=None),
     "a port of letters": kubeconfig("server is not a valid address; write one such as", server="https://10.0.0.1:x"),
