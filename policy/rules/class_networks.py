@@ -17,6 +17,8 @@ from policy.wording import join_names
 _L2_AGENT, _OVERLAY = "neutron-l2-agent", "overlay"
 _OSD, _STORAGE = "ceph-osd", "storage"
 _COMPUTE, _MIGRATION = "nova-compute", "migration"
+_DIRECTORY = "/var/lib/quorate/node-values"
+"""Where the pods of the OSDs have the files of all nodes (openstack/node_values.py)."""
 _ADDRESSES = ("--public-addr", "--cluster-addr")
 """Arguments with which a start command gives an OSD its addresses, and overrides the networks of ceph.conf."""
 
@@ -91,7 +93,7 @@ def _of_osds(facts: Facts, workload: Workload) -> dict[str, str]:
     commands = "\n".join(each.read() for each in texts if each.name == COMMAND)
     if any(argument in commands for argument in _ADDRESSES):
         ending = f".{_STORAGE}"
-        if "POD_IP=$(cat" not in commands or f"$NODE_NAME{ending}" not in commands:
+        if f'POD_IP=$(cat "{_DIRECTORY}/$NODE_NAME{ending}")' not in commands:
             return {}
         return {each.name.removesuffix(ending): each.read().strip() for each in texts if each.name.endswith(ending)}
     options = sections("\n".join(each.read() for each in texts if each.name == "ceph.conf"))

@@ -148,6 +148,16 @@ CASES = (
     ),
     case(
         ceph,
+        "the file of another network",
+        cloud(),
+        nodes(storage="10.22.0."),
+        osds(BY_FILE.replace(".storage", ".overlay"), "nodes"),
+        stored("10.22.0.1", "10.22.0.2"),
+        fails="ceph-osd",
+        message="uses the management address on compute-1",
+    ),
+    case(
+        ceph,
         "only one of the two networks",
         cloud(),
         nodes(storage="10.22.0."),
