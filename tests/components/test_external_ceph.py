@@ -15,7 +15,11 @@ from tests.stacks import external_ceph, parsed, without_storage
 
 KEYS = {"given/GLANCE_KEY": "k3y-of-glance", "given/CINDER_KEY": "k3y-of-cinder", "given/RGW": "k3y-of-gateway"}
 STORE = {"internal": "https://rgw.example/swift/v1", "password": {"environment": "RGW"}}
-STACK = without_storage("100") | {"ceph": external_ceph(objectStore=STORE)}
+ACCOUNTS = {
+    "glance": {"name": "east-images", "key": {"environment": "GLANCE_KEY"}},
+    "cinder": {"name": "east-volumes", "key": {"environment": "CINDER_KEY"}},
+}
+STACK = without_storage("100") | {"ceph": external_ceph(objectStore=STORE, accounts=ACCOUNTS)}
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +56,24 @@ def test_keys_are_in_secret_objects_only(built: list[Recorded]) -> None:
         "glance": {"glance-api-secrets"},
         "cinder": {f"{name}-secrets" for name in users},
         "gateway": {"bootstrap-object-store-secrets"},
+    }
+
+
+def test_kollas_script_copies_keyrings_to_their_accounts_names(built: list[Recorded]) -> None:
+    copied = {
+        each.name: [file["dest"] for file in json.loads(each.inputs["data"]["config.json"])["config_files"]]
+        for each in built
+        if each.kind == "ConfigMap" and "config.json" in each.inputs.get("data", {})
+    }
+    keyrings = {
+        name.removeprefix("cloud-openstack-"): found
+        for name, paths in copied.items()
+        if (found := [path for path in paths if path.endswith(".keyring")])
+    }
+    volumes = ["/etc/ceph/ceph.client.east-volumes.keyring"]
+    assert keyrings == {
+        "glance-api-kolla": ["/etc/ceph/ceph.client.east-images.keyring"],
+        **{f"{name}-kolla": volumes for name in ("cinder-volume", "cinder-backup", "nova-compute")},
     }
 
 

@@ -5,6 +5,7 @@ The engine writes the same objects as files (tests/engine); without it, a stack 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, cast
 
 import pulumi
@@ -24,13 +25,14 @@ def documents(stack: str, **changed: Any) -> list[dict[str, Any]]:
     return objects(load_file(STACKS[stack]).model_copy(update=changed), stack)
 
 
-def objects(settings: Settings, stack: str) -> list[dict[str, Any]]:
-    """Returns every Kubernetes object of a stack with these settings."""
+def objects(settings: Settings, stack: str, given: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
+    """Returns every Kubernetes object of a stack with these settings. `given`: secrets of other systems, by name."""
     made = plan(settings)
 
     def build() -> None:
         root = pulumi.Output.secret("the root secret of the tests")
-        Cloud("cloud", CloudArgs(made, stack, Render(stack), root))
+        others = pulumi.Output.secret(dict(given)) if given else None
+        Cloud("cloud", CloudArgs(made, stack, Render(stack), root, others))
 
     return [_revealed(each.inputs) for each in record(build) if each.type.startswith("kubernetes:")]
 
