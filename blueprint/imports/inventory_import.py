@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from ipaddress import AddressValueError, IPv4Address
 from pathlib import Path
@@ -15,6 +15,7 @@ from blueprint.imports.ansible_inventory import ALL, UNGROUPED, AnsibleInventory
 from blueprint.imports.ansible_yaml import read_yaml
 from blueprint.imports.import_lines import ImportLine, ReadFile
 from blueprint.imports.import_rules import InventoryRules, becomes, named
+from blueprint.imports.server_entries import ImportedServer, entries
 from blueprint.imports.variable_lines import EffectiveVariables, variable_lines
 from blueprint.patterns import check_name
 from blueprint.problems import InvalidStackError, Problem, quoted
@@ -79,7 +80,7 @@ def import_inventory(path: Path, text: str, rules: InventoryRules) -> ReadFile:
         ),
         *_absent(whole),
     )
-    return ReadFile(tuple(_servers(whole)), dict(rules.fixed), lines)
+    return ReadFile(tuple(entries(_servers(whole))), dict(rules.fixed), lines)
 
 
 def _roles(whole: _Import, labels: Mapping[str, Mapping[str, str]]) -> dict[str, list[Role]]:
@@ -225,6 +226,10 @@ def _label_lines(whole: _Import, labels: Mapping[str, Mapping[str, str]]) -> Ite
             yield ImportLine(key, "becomes", "the server's rack")
         else:
             yield ImportLine(key, "same", "the running cluster keeps its labels")
+    odd = [host for host in labels if as_section(whole.variables.of_host(host).get(rules.labels_variable, {})) is None]
+    if odd:
+        text = "is no mapping of labels; write it as {label: value}"
+        yield ImportLine(f"{rules.labels_variable} ({first_of(odd, _NAMED)})", "left out", text)
 
 
 def _absent(whole: _Import) -> Iterator[ImportLine]:
@@ -233,18 +238,12 @@ def _absent(whole: _Import) -> Iterator[ImportLine]:
             yield ImportLine(key, "placeholder" if key in ("masters", "cpu, memory") else "left out", text)
 
 
-def _servers(whole: _Import) -> Iterator[dict[str, object]]:
+def _servers(whole: _Import) -> Iterator[ImportedServer]:
     if not _has_masters(whole):
-        yield from _entries(placeholders.MASTERS)
+        for place, name in enumerate(placeholders.MASTERS):
+            yield ImportedServer(name, ["master"], str(placeholders.FIRST_ADDRESS + place))
     for host in whole.hosts.values():
-        rack = {"rack": host.rack} if host.rack else {}
-        yield {"name": host.name, "address": host.address, "roles": host.roles, **placeholders.HARDWARE, **rack}
-
-
-def _entries(names: Sequence[str]) -> Iterator[dict[str, object]]:
-    for place, name in enumerate(names):
-        address = str(placeholders.FIRST_ADDRESS + place)
-        yield {"name": name, "address": address, "roles": ["master"], **placeholders.HARDWARE}
+        yield ImportedServer(host.name, host.roles, host.address or "", host.rack)
 
 
 def _count(number: int, noun: str) -> str:

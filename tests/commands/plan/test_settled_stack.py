@@ -218,6 +218,11 @@ def test_labels_in_an_ini_inventory(tmp_path: Path) -> None:
     assert servers(settled(import_file("kubespray", file)))["b"][1] == ["controller"]
 
 
+def test_labels_that_are_no_mapping_are_named(tmp_path: Path) -> None:
+    stack = imported("kubespray", "kube_node: {hosts: {a: {node_labels: x=y}, b: }}", tmp_path)
+    assert fates(stack, "node_labels (a)") == ["left out"]
+
+
 def test_a_deployment_of_rockoon(tmp_path: Path) -> None:
     stack = deployment(tmp_path)
     assert servers(stack) == {
