@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from blueprint.openstack import given_secret
 from blueprint.openstack.projects.process_definition import ProcessDefinition
 from blueprint.plan.plan import Plan
 from blueprint.plan.planner import plan
+from blueprint.problems import InvalidStackError
 from blueprint.stackfile import given_secrets
+from blueprint.stackfile.loader import from_pulumi
 from openstack import ceph_client, configuration
 from openstack.config import cephx
 from openstack.config.formats import public_text, secret_names, secret_text
@@ -175,6 +180,28 @@ def test_keys_are_found_where_the_stack_says_and_have_cephs_form() -> None:
     assert all("is not a key of Ceph; write what 'ceph auth get-key" in problem.message for problem in problems)
     assert not [problem for problem in problems if "hunter2" in str(problem) or cut in str(problem)]
     assert values["given/GLANCE_KEY"] == good
+
+
+def test_a_key_may_be_encrypted_in_the_stack_file() -> None:
+    def annotated(secure: str) -> str:
+        keys = {name: {"key": {"secure": f"v1:{name}:{secure}"}} for name in ("glance", "cinder")}
+        wanted = given_secrets.used(planned(accounts=keys).settings)
+        assert given_secrets.read(wanted, {}) == ({}, []), "Pulumi decrypts it"
+        return wanted["quorate:ceph.external.accounts.glance.key"].key
+
+    assert annotated("a") == annotated("a") != annotated("b")
+
+
+def test_pulumi_without_the_stack_s_copy_is_told_of_it() -> None:
+    """The engine passes on the whole key `ceph`, decrypted, if one value in it is encrypted."""
+    keys = {name: {"key": "AQBSHfJXID9pFRAAm4VLpbNXa4XJ9zgAh7dm2g=="} for name in ("glance", "cinder")}
+    stack = without_storage("100") | {"ceph": external_ceph(accounts=keys)}
+    config = {f"quorate:{key}": value if isinstance(value, str) else json.dumps(value) for key, value in stack.items()}
+    with pytest.raises(InvalidStackError) as refused:
+        from_pulumi(config, {"quorate:ceph"})
+    told = "quorate:ceph: has encrypted values, which only the stack's copy passes on; run 'quorate'"
+    assert [str(problem).startswith(told) for problem in refused.value.problems] == [True]
+    assert "AQBS" not in str(refused.value)
 
 
 def test_a_stack_with_its_own_ceph_is_unchanged() -> None:

@@ -104,6 +104,10 @@ CASES = {
         "quorate:services.radosgw: is not run with quorate:ceph.external; remove it",
         services={"radosgw": {"replicas": 5}},
     ),
+    "a network of OSDs": beside(
+        "quorate:networks.storage: the stack has no ceph-osd, which alone uses it; remove it",
+        networks={"storage": {"cidr": "10.22.0.0/16"}},
+    ),
     "options of Ceph's daemons": beside(
         "quorate:projects.ceph: is for Ceph's daemons, which the stack does not run",
         projects={"ceph": {"options": {"ceph.conf": {"mon": {"mon_allow_pool_delete": True}}}}},
