@@ -41,6 +41,8 @@ def table(result: Plan) -> str:
         record = result.settings.records.added_file(companion.process)
         own = f"  ({record}, of the stack's own)" if record else ""
         lines.append(f"{f'+ {companion.name}':24} {companion.instances:>9} {'-':>9}  {_shortened(names)}{own}")
+    if external := result.settings.external_ceph:
+        lines += ["", f"Ceph: an external cluster, {external.fsid}, with monitors {_shortened(external.monitors)}"]
     if result.warnings:
         lines += ["", *(f"warning: {warning}" for warning in result.warnings)]
     return "\n".join(lines) + "\n"

@@ -143,7 +143,7 @@ def _about_servers(facts: Facts) -> Iterator[Workload | ConfigMap | CephPool | _
     "failureDomain: host in pools of Rook, and osd_crush_chooseleaf_type to 1 in ceph.conf.",
     subjects=_about_servers,
     applies=_has_osds,
-    not_applicable_reason="the stack has no ceph-osd and no pool of Rook",
+    not_applicable_reason="the stack has no ceph-osd, as with an external Ceph, and no pool of Rook",
     parameters={POOL_SIZE.setting: f"default {POOL_SIZE.value}"},
     since="0.7.0",
 )

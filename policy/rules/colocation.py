@@ -161,7 +161,7 @@ def l2_agent_goes_along(facts: Facts, workload: Workload) -> Iterator[RuleProble
     remediation="Give radosgw the node affinity and the tolerations of ceph-mon.",
     subjects=lambda facts: facts.workloads,
     applies=_beside("radosgw", "ceph-mon"),
-    not_applicable_reason="the stack has no radosgw, or no Ceph monitor",
+    not_applicable_reason="the stack has no radosgw, or no Ceph monitor, as with an external Ceph",
     since="0.2.0",
 )
 def radosgw_beside_monitors(facts: Facts, workload: Workload) -> Iterator[RuleProblem]:

@@ -142,7 +142,10 @@ def everywhere_rows_are_daemons(facts: Facts, workload: Workload) -> Iterator[Ru
     needs_architecture=True,
 )
 def every_row_has_workload(facts: Facts, _cloud: CloudFacts) -> Iterator[RuleProblem]:
-    """Reports each row of the architecture without a workload. Rows that another service replaces need none."""
+    """Reports each row of the architecture without a workload.
+
+    Rows that another service replaces need none. Those of Ceph need none if the Cloud component's Ceph is external.
+    """
     there = {row.row for workload in facts.workloads if workload.is_long_running and (row := facts.row(workload))}
     for row in facts.required_architecture.rows:
         if row.replaced_by is None and row.row not in there:

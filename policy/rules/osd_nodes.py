@@ -30,7 +30,7 @@ OSD = "ceph-osd"
         and facts.service(workload) != OSD
         and any(facts.service(each) == OSD for each in facts.workloads)
     ),
-    not_applicable_reason="the stack has no ceph-osd, or no other workload",
+    not_applicable_reason="the stack has no ceph-osd, as with an external Ceph, or no other workload",
 )
 def nothing_beside_osd(facts: Facts, workload: Workload) -> Iterator[RuleProblem]:
     """Also evaluates Jobs: a backup that runs on an OSD node competes with the OSDs for resources."""

@@ -146,7 +146,7 @@ def rabbitmq_size(facts: Facts, group: MemberGroup) -> Iterator[RuleProblem]:
     remediation="Set the monitors' replicas to 3 or 5 (quorate:services.ceph-mon.replicas).",
     subjects=groups,
     applies=_is(QuorumKind.CEPH_MON),
-    not_applicable_reason="the stack has no Ceph monitor",
+    not_applicable_reason="the stack has no Ceph monitor, as with an external Ceph",
     parameters={"least": 3, "most": 5, "odd": True},
     single=("kubernetes:ceph.rook.io/",),
 )

@@ -15,7 +15,7 @@ from contract import COMPANION_OF, ROW
 from proof.cluster import ClusterState, RunningNode, row_of
 from proof.expected import expected_state, failures_tolerated
 from proof.verify import verify
-from tests.stacks import ROOT, STACKS, full_size, own_galera, parsed, server, two_brokers, two_galeras
+from tests.stacks import ROOT, STACKS, full_size, own_galera, parsed, server, two_brokers, two_galeras, without_storage
 
 TOPOLOGY = "tests/data/topologies/stack/three-nodes.yaml"
 
@@ -52,6 +52,9 @@ CASES: dict[str, Settings] = {
     "further brokers in a lab": lab(controllers(3), **two_brokers()),
     "a further Galera on shared nodes": parsed(full_size("300", **own_galera())),
     "further Galeras on nodes of their own": parsed(full_size("1000", controllers=38, **two_galeras(replicas=5))),
+    "an external Ceph": parsed(without_storage("300")),
+    "an external Ceph, without nodes for its monitors": parsed(without_storage("1000", controllers=27)),
+    "an external Ceph of a lab": parsed({**without_storage("100", controllers=2), "profile": "lab"}),
     "further Galeras in a lab": lab(controllers(3), **two_galeras()),
 }
 

@@ -9,7 +9,7 @@ import pytest
 from blueprint.plan.plan import Plan
 from blueprint.plan.planner import plan
 from blueprint.plan.table import summary, table
-from tests.stacks import full_size, parsed
+from tests.stacks import full_size, parsed, without_storage
 
 
 @pytest.fixture(scope="module")
@@ -48,3 +48,11 @@ def test_warnings_are_at_the_end(planned: Plan) -> None:
     assert quiet.endswith("\n")
     assert not quiet.endswith("\n\n")
     assert table(replace(planned, warnings=("one", "two"))) == quiet + "\nwarning: one\nwarning: two\n"
+
+
+def test_it_names_an_external_ceph() -> None:
+    lines = table(plan(parsed(without_storage("100")))).splitlines()
+    said = "Ceph: an external cluster, afca8524-2c47-4b81-a0b7-2300e62212f9, with monitors "
+    assert f"{said}10.90.0.2 10.90.0.3 10.90.0.4" in lines
+    assert not [line for line in lines if line.startswith(("ceph-", "radosgw"))]
+    assert "Ceph:" not in table(plan(parsed(full_size("100"))))
