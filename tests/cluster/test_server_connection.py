@@ -79,7 +79,8 @@ def served(tmp_path: Path) -> Generator[Served]:
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(file)
-    server.socket = context.wrap_socket(server.socket, server_side=True)
+    # The handshake is left to the thread of each connection: a client that does not finish it must not stop the server.
+    server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
     found = Served(server.server_address[1], file)
     with running(server):
         yield found

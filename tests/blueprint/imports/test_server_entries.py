@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ipaddress import IPv4Address
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -44,6 +46,22 @@ def test_what_differs_ends_a_run() -> None:
     other = servers("a5", first=5)
     other[0].roles = ["compute"]
     assert names(one + other) == ["a[1-4]", "a5"]
+
+
+def test_a_run_counts_from_its_first_number() -> None:
+    found = servers("a08", "a09", "a10", "a11") + servers("b1", "b2", "b3", "b4", first=20)
+    assert [entry.get("countFrom") for entry in entries(found)] == [8, None]
+    settings = parsed({"profile": "lab", "servers": list(entries(found))})
+    assert {machine.name: machine.address for machine in machines(settings)} == {
+        server.name: server.address for server in found
+    }
+
+
+def test_a_run_is_no_longer_than_a_pattern_may_be() -> None:
+    found = [
+        ImportedServer(f"a{number}", ["compute"], str(IPv4Address("10.0.0.0") + number)) for number in range(1, 10_006)
+    ]
+    assert names(found) == ["a[1-10000]", "a[10001-10005]"]
 
 
 @given(st.lists(st.tuples(st.sampled_from(["a", "b-", "c1x"]), st.integers(0, 12), st.booleans()), unique=True))

@@ -51,6 +51,7 @@ CASES = {
         "proxy-url is 'https://127.0.0.1:3128', which is not supported; write one such as http://",
         **{"proxy-url": "https://127.0.0.1:3128"},
     ),
+    "a proxy with a path": kubeconfig("proxy-url is 'http://a/b', which", **{"proxy-url": "http://a/b"}),
     "a proxy without an address": kubeconfig("proxy-url is 'http://', which", **{"proxy-url": "http://"}),
     "a port of a proxy": kubeconfig("proxy-url is not a valid address", **{"proxy-url": "http://a:99999"}),
     "a name of a proxy": kubeconfig("proxy-url is not a valid address", **{"proxy-url": f"http://{'a' * 64}"}),
