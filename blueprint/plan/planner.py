@@ -14,6 +14,7 @@ from blueprint.architecture.model import Architecture
 from blueprint.plan import (
     any_order,
     assignment,
+    availability_zones,
     beside,
     class_addresses,
     needed_services,
@@ -58,6 +59,7 @@ def plan(settings: Settings) -> Plan:
     if not laid.problems:
         problems += single_nodes.problems(settings, running, laid.nodes)
         problems += class_addresses.problems(settings, running, laid.nodes)
+        problems += availability_zones.problems(settings.bootstrap, running, laid.nodes)
     problems += cloud_content.missing(settings.bootstrap, {each.name for each in running if each.instances})
     problems += refusals.clusters_without_row(settings, running)
     problems += refusals.processes_without_row(settings, architecture)

@@ -1,4 +1,4 @@
-"""Defines and checks `quorate:bootstrap`: the networks, image and flavors that a new cloud gets (004, 1.5).
+"""Defines and checks `quorate:bootstrap`: networks, image, flavors (004, 1.5) and availability zones of a new cloud.
 
 The defaults are those of Fuel-CCP: an internal network with a router and six flavors, no external network and no image.
 Fuel-CCP created them in every cloud. Quorate creates them only if the stack file contains `quorate:bootstrap`, which
@@ -8,18 +8,24 @@ may be empty, because an update must not add public flavors to an existing cloud
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from ipaddress import IPv4Address, IPv4Network
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, StringConstraints
 
+from blueprint import patterns
 from blueprint.problems import Problem
-from blueprint.stackfile.values import Address, Network, Strict
+from blueprint.stackfile.values import Address, Network, Racks, Strict
 
 KEY = "quorate:bootstrap"
+ZONES_KEY = f"{KEY}.availabilityZones"
 SERVICES = ("keystone", "glance-api", "neutron-server", "nova-api")
 """Services whose APIs are needed to create the networks, image and flavors."""
+
+OWN_ZONES = ("nova", "internal")
+"""Zones of Nova's own: of computes in no aggregate, and of its other services (default_availability_zone,
+internal_service_availability_zone). Nova's documentation advises against their use in aggregates."""
 
 NAME = r"^[A-Za-z0-9]([-A-Za-z0-9._ ]{0,253}[-A-Za-z0-9._])?$"
 FLAVOR_NAME = r"^[!-~]([ -~]{0,253}[!-~])?$"
@@ -125,11 +131,15 @@ FLAVORS = tuple(
 
 
 class Bootstrap(Strict):
-    """The networks, flavors and image that a new cloud gets (source 004, 1.5)."""
+    """The networks, flavors and image that a new cloud gets (source 004, 1.5), and its availability zones."""
 
     networks: CloudNetworks = CloudNetworks()
     flavors: Annotated[tuple[Flavor, ...], Field(description="a list replaces the six default flavors")] = FLAVORS
     image: Annotated[CloudImage | None, Field(description="{} for CirrOS; left out: none")] = None
+    availability_zones: Annotated[
+        dict[Name, Annotated[tuple[Racks, ...], Field(min_length=1)]],
+        Field(description="racks of each availability zone of Nova, such as {az1: ['r[1-3]']}; left out: none"),
+    ] = {}
 
 
 def problems(bootstrap: Bootstrap | None) -> Iterator[Problem]:
@@ -153,6 +163,7 @@ def problems(bootstrap: Bootstrap | None) -> Iterator[Problem]:
     for field in ("name", "id"):
         for value in _repeated(getattr(flavor, field) for flavor in bootstrap.flavors):
             yield Problem(f"{KEY}.flavors", f"several flavors have the {field} '{value}'; write each once")
+    yield from _zones(bootstrap)
     image = bootstrap.image
     if image and ("url" in image.model_fields_set) != ("sha256" in image.model_fields_set):
         given, other = ("url", "sha256") if "url" in image.model_fields_set else ("sha256", "url")
@@ -166,6 +177,23 @@ def missing(bootstrap: Bootstrap | None, running: Collection[str]) -> Iterator[P
     """
     if bootstrap and (lacking := [name for name in SERVICES if name not in running]):
         yield Problem(KEY, f"the stack does not run {', '.join(lacking)}; place them, or remove {KEY}")
+
+
+def zone_of_racks(bootstrap: Bootstrap | None) -> Mapping[str, str]:
+    """Returns the availability zone of each rack; {} if the stack file sets none."""
+    return {rack: zone for zone, racks in _racks_of_zones(bootstrap) for rack in racks}
+
+
+def _racks_of_zones(bootstrap: Bootstrap | None) -> list[tuple[str, list[str]]]:
+    zones = bootstrap.availability_zones if bootstrap else {}
+    return [(zone, [rack for each in racks for rack in patterns.expand(each)]) for zone, racks in zones.items()]
+
+
+def _zones(bootstrap: Bootstrap) -> Iterator[Problem]:
+    for zone in (zone for zone in bootstrap.availability_zones if zone in OWN_ZONES):
+        yield Problem(f"{ZONES_KEY}.{zone}", "is a zone of Nova's own; write another name")
+    for rack in _repeated(rack for _, racks in _racks_of_zones(bootstrap) for rack in racks):
+        yield Problem(ZONES_KEY, f"has the rack '{rack}' several times; write each in one zone, since a host has one")
 
 
 def _gateway(kind: str, network: IPv4Network, gateway: IPv4Address) -> Iterator[Problem]:

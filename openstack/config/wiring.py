@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Literal
 
 from blueprint.openstack.projects.records import Records
+from blueprint.plan import availability_zones
 from blueprint.plan.host_reserves import HostReserve, host_reserves
 from blueprint.plan.plan import Plan
 from blueprint.stackfile import further_clusters
@@ -86,6 +87,8 @@ class Wiring:
     """Networks beside management, by class."""
     addresses: Mapping[str, Mapping[ClassName, str]]
     """Addresses of nodes in these networks, by the node's name and the class."""
+    availability_zones: Mapping[str, tuple[str, ...]]
+    """Names of the computes in each availability zone of Nova; empty if the stack file sets none."""
     has_compute_certificates: bool
     """Whether each compute has a certificate for migrations: Quorate sets up its machine."""
 
@@ -221,6 +224,7 @@ def wiring(plan: Plan, environment: str) -> Wiring:
         plan.settings.region,
         plan.settings.networks.classes,
         {node.name: node.machine.addresses for node in plan.nodes},
+        availability_zones.hosts(plan.settings.bootstrap, plan.processes, plan.nodes),
         not plan.settings.has_existing_machines,
     )
 

@@ -62,6 +62,20 @@ def test_other_content_is_another_job(objects: dict[str, Recorded]) -> None:
     assert name(built(bootstrap={"image": {**IMAGE, "name": "other"}})) != name(objects)
 
 
+def test_zones_are_a_job_of_their_own_that_runs_again_for_another_compute() -> None:
+    def names(computes: int, **settings: Any) -> dict[str, str]:
+        given = full_size("100", computes, bootstrap=settings)
+        given["servers"][-1]["rack"] = "r1"
+        made = [each for each in cloud(plan(parsed(given))) if each.name.startswith("cloud-openstack-bootstrap-")]
+        jobs = [each.inputs["metadata"]["name"] for each in made if each.kind == "Job"]
+        return {name.rpartition("-")[0]: name for name in jobs}
+
+    three, four = (names(computes, availabilityZones={"az1": ["r1"]}) for computes in (3, 4))
+    assert three.keys() == {"bootstrap-cloud", "bootstrap-zones"}
+    assert three["bootstrap-zones"] != four["bootstrap-zones"]
+    assert three["bootstrap-cloud"] == four["bootstrap-cloud"] == names(3)["bootstrap-cloud"]
+
+
 def test_a_stack_without_a_service_that_it_needs_is_refused() -> None:
     running = {"keystone", "nova-api", "neutron-server"}
     (problem,) = cloud_content.missing(cloud_content.Bootstrap(), running)

@@ -17,6 +17,12 @@ def content(key: str, said: str, **settings: Any) -> Bad:
     return Bad(stack(bootstrap=settings), f"quorate:bootstrap{key}: {said}")
 
 
+def zones(key: str, said: str, messages: int, **racks: list[str]) -> Bad:
+    """A stack with these availability zones. Its computes have no rack, which is one of the `messages`."""
+    key = f"quorate:bootstrap.availabilityZones{key}"
+    return Bad(stack(bootstrap={"availabilityZones": racks}), f"{key}: {said}", messages=messages)
+
+
 def network(key: str, said: str, **changes: Any) -> Bad:
     return content(f".networks.external.{key}", said, networks={"external": {**EXTERNAL, **changes}})
 
@@ -92,6 +98,15 @@ CASES = {
         ".networks.internal.name",
         "'a\\nb' does not fit; write a name of up to",
         networks={"internal": {"name": "a\nb"}},
+    ),
+    "a zone without racks": zones(".az1", "an empty list does not fit; write at least 1 of them", 1, az1=[]),
+    "a zone whose rack is no label": zones(".az1[0]", "'row 1' is not a valid label of a node", 1, az1=["row 1"]),
+    "a zone with a colon, which separates zone and host": zones(
+        ".az:1", "'az:1' does not fit; write a name of up to", 1, **{"az:1": ["r1"]}
+    ),
+    "a zone of Nova's own": zones(".nova", "is a zone of Nova's own; write another name", 2, nova=["r1"]),
+    "a rack in two zones": zones(
+        "", "has the rack 'r2' several times; write each in one zone", 2, az1=["r[1-2]"], az2=["r2"]
     ),
     "an image with a password in its address": content(
         ".image.url",
