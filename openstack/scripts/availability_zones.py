@@ -93,7 +93,7 @@ def fill(nova: ComputeApi, zones: Zones) -> tuple[list[str], list[str]]:
         aggregate = by_name.get(zone) or nova.create(zone)
         if aggregate["availability_zone"] != zone:
             has = aggregate["availability_zone"] or "none"
-            problems.append(f"aggregate {zone} exists with the availability zone {has}; the stack file has {zone}")
+            problems.append(f"aggregate {zone} exists with the availability zone {has}; rename it, or the zone")
             continue
         for host in (host for host in hosts if host not in zoned):
             try:
@@ -113,8 +113,9 @@ def _elsewhere(zone: str, hosts: Sequence[str], zoned: Mapping[str, Object]) -> 
     for host in hosts:
         aggregate = zoned.get(host)
         if aggregate and aggregate["availability_zone"] != zone:
-            other = f"the zone {aggregate['availability_zone']} (aggregate {aggregate['name']})"
-            yield f"{host} is in {other}; the stack file has {zone}"
+            other = f"is in the zone {aggregate['availability_zone']}; the stack file has {zone}"
+            remove = f"openstack aggregate remove host '{aggregate['name']}' {host}"
+            yield f"{host} {other}. To change it, move its instances away and run: {remove}"
 
 
 def _text(refusal: urllib.error.HTTPError) -> str:
@@ -156,11 +157,7 @@ def main() -> None:
     except OSError as reason:
         sys.exit(f"no answer: {reason}")
     if problems:
-        advice = (
-            "To give a host another zone, move its instances away and take it out of its aggregate (openstack "
-            "aggregate remove host). Then run the job again: quorate action --name bootstrap-zones"
-        )
-        sys.exit("\n".join([*problems, advice]))
+        sys.exit("\n".join([*problems, "Then run the job again: quorate action --name bootstrap-zones"]))
     print("every compute is in its availability zone")
 
 
