@@ -21,7 +21,7 @@ from commands.trials import lab_stack
 from console.errors import UserError
 from console.progress import Reporter, duration
 from toolchain import cluster_programs, debian_root, openstack_programs
-from trials.cloud import bring_up, client, disks, host, masters, network, nspawn, ssh_access
+from trials.cloud import bring_up, client, connections, disks, host, masters, network, nspawn, ssh_access
 from trials.cloud.drill import observer, workloads
 from trials.cloud.images.prepare import prepare
 from trials.cloud.instances import guest
@@ -94,6 +94,12 @@ def _use(root: Path, lab: Lab, planned: Plan, reporter: Reporter) -> str:
     endpoints = client.run_openstack(environment, settings, "endpoint", "list", "--interface=public", "--column=URL")
     reporter.end()
     made = instances(planned, reporter)
+    if lab.calico:
+        reporter.begin("Trying which connections the NetworkPolicies admit")
+        steps += "\n" + connections.try_all(lab, planned)
+        reporter.end()
+    else:
+        steps += "\nNo NetworkPolicy is enforced: the stack has quorate:cni: none"
     reporter.begin("Using instances: two guests, their networks and disks are made, tried, moved and deleted")
     steps += "\n" + client.use_instances(environment, settings, made)
     reporter.end()

@@ -24,10 +24,7 @@ import contract
 from blueprint.openstack.projects.process_definition import Client, Port, ProcessDefinition
 from blueprint.plan.plan import Plan
 from components.kubernetes_api import meta, networking
-from openstack.config.wiring import Wiring, beside_galera
-
-MONITORING = "prometheus"
-"""The project whose pods may connect to ports for metrics."""
+from openstack.clients import MONITORING
 
 
 def node_networks(plan: Plan) -> tuple[str, ...]:
@@ -39,22 +36,6 @@ def node_networks(plan: Plan) -> tuple[str, ...]:
     management, tunnels = plan.settings.networks.management, plan.settings.calico.tunnels
     nodes = {management} if management else {IPv4Network(f"{node.address}/24", strict=False) for node in plan.nodes}
     return (*map(str, collapse_addresses(nodes)), *([str(tunnels)] if tunnels else []))
-
-
-def needed_by(process: ProcessDefinition, wiring: Wiring) -> tuple[str, ...]:
-    """Returns the projects whose pods connect to a process.
-
-    These are the projects that need its project. For one of several clusters of RabbitMQ or Galera, only those that use
-    the cluster.
-    """
-    needing = wiring.records.by_needs.items()
-    projects = tuple(name for name, record in needing if process.project in record.needs)
-    if process.name in wiring.brokers:
-        used = ((wiring.broker(each, "rpc"), wiring.broker(each, "notifications")) for each in projects)
-        return tuple(each for each, names in zip(projects, used, strict=True) if process.name in names)
-    if any(process.name == beside_galera("proxysql", galera) for galera in wiring.galeras):
-        return tuple(each for each in projects if process.name == beside_galera("proxysql", wiring.galera(each)))
-    return projects
 
 
 def spec(process: ProcessDefinition, nodes: Sequence[str], needing: Sequence[str]) -> networking.NetworkPolicySpecArgs:

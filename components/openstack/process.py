@@ -19,7 +19,7 @@ from components.openstack import labels, network_policies, storage
 from components.openstack.pod import Pod, has_cluster_ip
 from components.openstack.scope import Scope
 from contract import COMPUTE_POOL
-from openstack import address_files, bridges, kolla, node_values
+from openstack import address_files, bridges, clients, kolla, node_values
 from openstack.config.layers import WrittenFile
 
 HISTORY = 3
@@ -129,7 +129,7 @@ def _lease_rights(name: str, args: ProcessArgs, opts: pulumi.ResourceOptions) ->
 
 
 def _network_policy(name: str, args: ProcessArgs, opts: pulumi.ResourceOptions) -> networking.NetworkPolicy:
-    needing = network_policies.needed_by(args.definition, args.scope.wiring)
+    needing = clients.needed_by(args.definition, args.scope.wiring)
     spec = network_policies.spec(args.definition, args.scope.node_networks, needing)
     return networking.NetworkPolicy(name, metadata=_metadata(args, args.definition.name), spec=spec, opts=opts)
 

@@ -22,8 +22,8 @@ from console.errors import UserError
 from console.progress import Reporter
 from tests.stacks import ROOT, STACKS
 from tests.trials.machines import by_hand
-from toolchain import openstack_programs
-from trials.cloud import bring_up, client, host, ingress_controller, masters, nspawn
+from toolchain import cluster_programs, openstack_programs
+from trials.cloud import bring_up, calico_images, client, host, ingress_controller, masters, nspawn
 from trials.cloud.drill import readiness, workloads
 from trials.cloud.drill.observation import DrilledCloud
 from trials.cloud.images.prepare import prepare
@@ -86,7 +86,7 @@ class SmallLab:
             release=release,
             settings=self.directory / client.SETTINGS,
             directory=self.directory,
-            writes="project",
+            writes=("project",),
         )
 
 
@@ -100,9 +100,12 @@ def small_lab(directory: Path) -> Generator[SmallLab]:
     reporter = Reporter()
     planned = plan(load_file(STACKS[STACK]))
     by_hand.skip_beside_another_lab()
-    with host.alone(), rendered(ROOT, load(ROOT, STACK), cni="none") as tree:
+    calico = cluster_programs.ensure(reporter, cluster_programs.CALICO)
+    source = {"manifest": calico_images.manifest_source(calico)}
+    with host.alone(), rendered(ROOT, load(ROOT, STACK), cni="calico", calico=source) as tree:
         whole = lab_of(STACK, planned, tree)
-        lab = replace(whole, stack=LAB, machines=tuple(each for each in whole.machines if each.name.startswith(ROLES)))
+        machines = tuple(each for each in whole.machines if each.name.startswith(ROLES))
+        lab = replace(whole, stack=LAB, machines=machines, calico=calico)
         by_hand.skip_unless_able(lab)
         bring_up.take_down()
         objects = directory / "objects"

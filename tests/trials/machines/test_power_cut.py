@@ -13,7 +13,7 @@ import pytest
 from tests.trials.machines import by_hand, report_plugin
 from tests.trials.machines.report_plugin import PROOF, proof_of
 from tests.trials.machines.small_lab import SmallLab, release, small_lab
-from trials.cloud import nspawn
+from trials.cloud import connections, nspawn
 from trials.cloud.drill import disturbances, drill_report, observation
 from trials.cloud.drill.result import Drill
 
@@ -47,6 +47,17 @@ def test_timers_of_machines_and_of_pods_may_expire_late(running: SmallLab) -> No
     for program in ("kubelet", "mariadbd"):  # those of the lab: other trials on the host have some of their own
         found = [nspawn.run_in(each, ["sh", "-c", slack, "sh", program]).stdout for each in running.lab.machines]
         assert set("".join(found).split()) == {"10000000"}
+
+
+def test_network_policies_admit_what_the_records_say(running: SmallLab) -> None:
+    """Before the drill: Calico enforces them."""
+    lines = connections.try_all(running.lab, running.planned).splitlines()
+    assert [line.partition(":")[0] for line in lines] == [
+        "a host outside of the cloud",
+        "a pod of keystone",
+        "a pod with Keystone's labels in another namespace",
+    ]
+    assert lines[0].endswith("admitted by keystone")
 
 
 def test_the_drill_passes(drill: Drill) -> None:
