@@ -22,7 +22,7 @@ STACKS = {
     "dev": ROOT / "Pulumi.dev.yaml",
     "prod": ROOT / "Pulumi.prod.yaml",
     **{f"ra{size}": ROOT / "examples" / f"ra{size}.yaml" for size in ("100", "500", "1000")},
-    **{name: ROOT / "examples" / f"{name}.yaml" for name in ("one-server", "two-servers")},
+    **{name: ROOT / "examples" / f"{name}.yaml" for name in ("one-server", "two-computes", "two-servers")},
 }
 
 
