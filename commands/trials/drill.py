@@ -120,6 +120,7 @@ def _cloud(root: Path, name: str, lab: Lab, planned: Plan, reporter: Reporter) -
         release=tenants.release,
         settings=tenants.settings,
         directory=directory,
+        writes=("network", *(["upload"] if any(each.name == "radosgw" for each in planned.processes) else [])),
         tenants=tenants,
     )
 

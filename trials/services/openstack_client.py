@@ -9,7 +9,8 @@ The argument chooses the work:
 - write: creates networks until SIGTERM, one a second at most, and prints for each its number and whether it was
   acknowledged (`ok`) or not (`no`, with the reason); removes the project's quota of networks first;
 - list: prints the numbers of these networks;
-- clean: deletes these networks; a second argument of these three names another kind, such as `project`;
+- clean: deletes these networks; a second argument of these three names another kind: `project`, or `upload` for
+  objects in the object storage;
 - prepare: creates the image, flavor and network that tempest needs.
 """
 
@@ -40,12 +41,34 @@ PERIOD = 1.0
 PATIENCE = 20
 """Seconds until a request of `write` fails. A server without power resets no connection: without a limit, a request
 on an open connection to it waits until the power is back. Project figure: a busy host of two cores needed 4."""
+UPLOADED = bytes(65536)
+"""Content of an object in the object storage."""
+stop = threading.Event()
+
+
+class Uploads:
+    """The objects in a container of the object storage."""
+
+    def __init__(self, cloud: Any) -> None:
+        self._store = cloud.object_store
+        self._store.create_container(name=TRIAL)
+
+    def create_upload(self, name: str) -> None:
+        self._store.create_object(TRIAL, name, data=UPLOADED, generate_checksums=False)
+
+    def uploads(self) -> Any:
+        return self._store.objects(TRIAL)
+
+    def delete_upload(self, upload: Any) -> None:
+        self._store.delete_object(upload, container=TRIAL)
+
+
 SERVICES: dict[str, Callable[[Any], Any]] = {
     "network": lambda cloud: cloud.network,
     "project": lambda cloud: cloud.identity,
+    "upload": Uploads,
 }
 """The service of each kind of object that `write` can create."""
-stop = threading.Event()
 
 
 def everything(cloud: Any) -> None:

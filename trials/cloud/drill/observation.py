@@ -43,8 +43,8 @@ class DrilledCloud:
     """clouds.yaml."""
     directory: Path
     """Where files with credentials may be written."""
-    writes: str = "network"
-    """The kind of object that clients create in OpenStack (openstack_client.py)."""
+    writes: tuple[str, ...]
+    """The kinds of objects that clients create in OpenStack (trials/services/openstack_client.py)."""
     tenants: Tenants | None = None
     """Whose instances live through the drill; None if the cloud has no Nova."""
 
@@ -68,10 +68,10 @@ def drill(lab: Lab, disturbance: Disturbance, cloud: DrilledCloud, say: Callable
         say("instances boot")
         instances = stack.enter_context(cloud.tenants.observed()) if cloud.tenants else None
         watching = stack.enter_context(load.observer(document, cloud.settings.with_name(client.CERTIFICATE)))
-        writing = stack.enter_context(load.writer(cloud.release, cloud.settings, cloud.writes))
+        writing = {kind: stack.enter_context(load.writer(cloud.release, cloud.settings, kind)) for kind in cloud.writes}
         started = time.time()
         say("observing")
-        for process in (watching, writing):
+        for process in (watching, *writing.values()):
             process.wait_for_report()
         time.sleep(BEFORE)
         began = time.time()
@@ -83,11 +83,11 @@ def drill(lab: Lab, disturbance: Disturbance, cloud: DrilledCloud, say: Callable
         missing = looking.wait(say)
         whole = None if missing else time.time()
         time.sleep(AFTER)
-        writing.require_running()
+        for process in writing.values():
+            process.require_running()
         ended = time.time()
-        for process in (writing, instances):
-            if process:
-                process.end()
+        for process in (*writing.values(), *([instances] if instances else [])):
+            process.end()
     found = load.events(watching)
     tenants = load.events(instances) if instances else []
     quorums = {ETCD: len(etcd), **cloud.quorums}
@@ -104,7 +104,10 @@ def drill(lab: Lab, disturbance: Disturbance, cloud: DrilledCloud, say: Callable
         {quorum: result.members(found, quorum, total) for quorum, total in quorums.items()},
         {
             KUBERNETES: result.writes(_config_maps(found), _found_config_maps(lab), ended),
-            f"{cloud.writes}s in OpenStack": result.writes(load.written(writing), _found_objects(cloud), ended),
+            **{
+                f"{kind}s in OpenStack": result.writes(load.written(each), _found_objects(cloud, kind), ended)
+                for kind, each in writing.items()
+            },
             **(cloud.tenants.writes(tenants, ended) if cloud.tenants else {}),
         },
         disturbance.keeps_majority,
@@ -116,7 +119,8 @@ def clean(lab: Lab, cloud: DrilledCloud) -> None:
     """Deletes what a drill has written."""
     flags = ("--ignore-not-found", f"--timeout={CLEANING}s")
     masters.kubectl(lab, "delete", "namespace", observer.NAMESPACE, *flags, timeout=CLEANING + 60)
-    client.run(cloud.release, cloud.settings, "clean", cloud.writes)
+    for kind in cloud.writes:
+        client.run(cloud.release, cloud.settings, "clean", kind)
     if cloud.tenants:
         cloud.tenants.clean()
 
@@ -138,5 +142,5 @@ def _found_config_maps(lab: Lab) -> set[int]:
     return {int(each.removeprefix(observer.PREFIX)) for each in names if each.startswith(observer.PREFIX)}
 
 
-def _found_objects(cloud: DrilledCloud) -> set[int]:
-    return {int(line) for line in client.run(cloud.release, cloud.settings, "list", cloud.writes).split()}
+def _found_objects(cloud: DrilledCloud, kind: str) -> set[int]:
+    return {int(line) for line in client.run(cloud.release, cloud.settings, "list", kind).split()}
