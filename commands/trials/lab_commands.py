@@ -24,8 +24,8 @@ from toolchain import cluster_programs, debian_root, openstack_programs
 from trials.cloud import bring_up, client, connections, disks, host, masters, network, nspawn, ssh_access
 from trials.cloud.drill import observer, workloads
 from trials.cloud.images.prepare import prepare
-from trials.cloud.instances import guest
 from trials.cloud.lab_machines import Lab, lab_of
+from trials.guest import guest_image
 
 PARALLEL = {"PULUMI_PARALLEL": "4"}
 """Resources that `up` creates at a time: each workload starts three pods or more. With Pulumi's default of 8 for two
@@ -108,7 +108,7 @@ def _use(root: Path, lab: Lab, planned: Plan, reporter: Reporter) -> str:
 
 def instances(planned: Plan, reporter: Reporter) -> client.Instances:
     """Returns what programs need to make instances of the lab's guest."""
-    made = guest.made_from(debian_root.ensure(reporter, guest.ROOT))
+    made = guest_image.made_from(debian_root.ensure(reporter, guest_image.ROOT))
     return client.Instances(made, next(iter(planned.settings.networks.physical)))
 
 

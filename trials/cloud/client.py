@@ -18,8 +18,8 @@ from files import atomic
 from openstack import client_settings
 from toolchain import debian_root
 from trials.cloud import ingress_controller, masters, network
-from trials.cloud.instances.guest import GuestImage
 from trials.cloud.lab_machines import Lab, LabMachine
+from trials.guest.guest_image import GuestImage
 
 NAMESPACE = "openstack"
 SETTINGS = "clouds.yaml"
@@ -96,7 +96,8 @@ class Instances:
 
     def command(self, release: Path, settings: Path, program: str, *what: str) -> list[str]:
         """Returns the command line of a program in `trials/cloud/instances`. `release`: openstacksdk's environment."""
-        files = (self.guest.kernel, self.guest.ramdisk, self.guest.busybox, settings.parent.resolve())
+        guest = self.guest
+        files = (guest.kernel, guest.ramdisk, guest.disk, guest.busybox, settings.parent.resolve())
         return [
             str(release / "bin" / "python"), str(_INSTANCES / program), *what, *map(str, files), self.physical
         ]  # fmt: skip

@@ -21,16 +21,11 @@ from pathlib import Path
 
 from console.programs import run
 from toolchain.process_identity import program_name
+from trials import card_checksums
 from trials.cloud.lab_machines import Lab, LabMachine
 
 PREFIX = "quorate-"
 SWITCH = f"{PREFIX}switch"
-_CHECKSUMS = """\
-import ctypes, fcntl, socket, struct, sys
-value = ctypes.create_string_buffer(struct.pack("II", 0x17, 0))  # ETHTOOL_STXCSUM, off
-request = struct.pack("16sP", sys.argv[1].encode(), ctypes.addressof(value))
-fcntl.ioctl(socket.socket(), 0x8946, request)  # SIOCETHTOOL
-"""
 _FILES = Path("/etc/netns") / SWITCH
 """Files that replace those of /etc for commands in the switch's namespace (ip-netns(8))."""
 ENDING = 10.0
@@ -190,7 +185,7 @@ def _compute_checksums(device: str) -> None:
     It leaves that to the receiving interface of a virtual cable, and Open vSwitch's userspace datapath, which reads the
     frames there, does not do it.
     """
-    run(["ip", "netns", "exec", SWITCH, sys.executable, "-c", _CHECKSUMS, device])
+    run(["ip", "netns", "exec", SWITCH, sys.executable, "-c", card_checksums.COMPLETE, device])
 
 
 def _ip(name: str, lines: Sequence[str]) -> None:

@@ -17,7 +17,7 @@ from tests.components.machine.test_directory import shellcheck
 from tests.trials.services.stack import documents
 from trials.cloud.images import kolla, layers
 from trials.cloud.images.recipe import OWN_FILES
-from trials.cloud.instances import guest
+from trials.guest import guest_image
 
 USERS = """\
 # A comment.
@@ -36,7 +36,7 @@ USERS = {
 
 
 def test_shellcheck_has_no_objection(tmp_path: Path) -> None:
-    guests = Path(guest.__file__).parent.glob("*.sh")
+    guests = Path(guest_image.__file__).parent.glob("*.sh")
     files = (layers.OVERLAY, *OWN_FILES.glob("*.sh"), *guests)
     scripts = {path.name: path.read_text(encoding="utf-8") for path in files}
     assert len(scripts) > 3

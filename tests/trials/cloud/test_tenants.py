@@ -9,9 +9,9 @@ import pytest
 
 from trials.cloud import client
 from trials.cloud.drill.tenants import Tenants, silences
-from trials.cloud.instances.guest import GuestImage
+from trials.guest.guest_image import GuestImage
 
-GUEST = GuestImage(Path("/kernel"), Path("/ramdisk"), Path("/busybox"))
+GUEST = GuestImage(Path("/kernel"), Path("/ramdisk"), Path("/disk"), Path("/busybox"))
 TENANTS = Tenants(Path("/release"), Path("/lab/clouds.yaml"), client.Instances(GUEST, "physnet1"))
 EVENTS = [
     {"t": 1.0, "kind": "answer", "api": "ping of a", "reason": None},
@@ -46,7 +46,7 @@ def test_writes_are_looked_for_on_the_volume_of_their_instance(monkeypatch: pyte
     }
     (command,) = asked
     assert command[1].endswith("instances/traffic.py")
-    assert command[2:] == ["found", "/kernel", "/ramdisk", "/busybox", "/lab", "physnet1"]
+    assert command[2:] == ["found", "/kernel", "/ramdisk", "/disk", "/busybox", "/lab", "physnet1"]
 
 
 def test_an_instance_that_is_gone_has_lost_its_writes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,8 @@ from trials.cloud.instances.tenant import AWAIT_VOLUME, LIMIT, TRIAL, Home, Tena
 
 WRITTEN = "written with fsync"
 ROOT = "on the root disk"
+_WRITE_ROOT, _READ_ROOT = f"echo {ROOT} >/written && sync", "cat /written"
+_FAILED = ["error", "error_restoring"]
 _READ = f"{AWAIT_VOLUME}; head -c {{}} /dev/vdb"
 
 
@@ -35,17 +37,24 @@ def volume(tenant: Tenant, servers: tuple[Any, Any], addresses: tuple[str, str],
     step("the copy is attached", tenant.attach, first, copy)
     step("the copy has what the volume had", tenant.answers, addresses[0], read, "again")
     step("the copy is detached", tenant.detach, first, copy)
+    backup = volumes.create_backup(name=TRIAL, volume_id=made.id)
+    step("backup of the volume", volumes.wait_for_status, backup, "available", ["error"], 2, LIMIT)
+    restored = tenant.volume(f"{TRIAL}-restored")
+    volumes.restore_backup(backup, volume_id=restored.id)
+    step("the backup is restored", volumes.wait_for_status, restored, "available", _FAILED, 2, LIMIT)
+    step("the restored volume is attached", tenant.attach, second, restored)
+    step("it has what the volume had", tenant.answers, addresses[1], read, "again")
+    step("the restored volume is detached", tenant.detach, second, restored)
 
 
 def root_disk(tenant: Tenant, servers: tuple[Any, Any], addresses: tuple[str, str]) -> None:
     """Makes an image of one instance, and rebuilds the other from it: its root disk has what the first one wrote."""
     compute = tenant.cloud.compute
     first, second = servers
-    step("the root disk is written", tenant.answers, addresses[0], f"echo {ROOT} | dd of=/dev/vda conv=fsync")
+    step("the root disk is written", tenant.answers, addresses[0], _WRITE_ROOT)
     image = step("image of an instance", lambda: compute.create_server_image(first, TRIAL, wait=True, timeout=LIMIT))
     step("the other instance is rebuilt from it", _rebuild, tenant, second, image)
-    read = f"head -c {len(ROOT)} /dev/vda"
-    step("it has its address and the first one's root disk", tenant.answers, addresses[1], read, ROOT, LIMIT)
+    step("it has its address and the first one's root disk", tenant.answers, addresses[1], _READ_ROOT, ROOT, LIMIT)
 
 
 def _rebuild(tenant: Tenant, server: Any, image: Any) -> None:
@@ -57,10 +66,9 @@ def bootable_volume(tenant: Tenant, home: Home, host: str) -> None:
     """Boots an instance from a volume, which outlives it with what the guest wrote."""
     volume = step("volume of an image", lambda: tenant.volume(f"{TRIAL}-root", image_id=home.image.id))
     server = step("instance of the volume is ACTIVE", tenant.boot, home, 3, host, volume)
-    write = f"echo {ROOT} | dd of=/dev/vda conv=fsync"
-    step("its guest writes to it", tenant.answers, tenant.floating_ip(server, home.external), write, "", LIMIT)
+    step("its guest writes to it", tenant.answers, tenant.floating_ip(server, home.external), _WRITE_ROOT, "", LIMIT)
     step("the instance is deleted", tenant.delete, server)
     second = step("another instance of the volume is ACTIVE", tenant.boot, home, 4, host, volume)
-    address, read = tenant.floating_ip(second, home.external), f"head -c {len(ROOT)} /dev/vda"
-    step("its guest reads what the first one wrote", tenant.answers, address, read, ROOT, LIMIT)
+    address = tenant.floating_ip(second, home.external)
+    step("its guest reads what the first one wrote", tenant.answers, address, _READ_ROOT, ROOT, LIMIT)
     step("that instance is deleted too", tenant.delete, second)

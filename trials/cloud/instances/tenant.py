@@ -7,12 +7,14 @@ from __future__ import annotations
 import base64
 import subprocess
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import openstack
 from trials.cloud.instances.steps import CONNECTING, step, until
+from trials.guest.guest_image import GuestImage
 
 TRIAL = "quorate-instances"
 """Name, or beginning of the name, of everything that the tenant creates."""
@@ -48,33 +50,37 @@ class Home:
 class Tenant:
     """A tenant's objects, and how its guests are reached."""
 
-    def __init__(self, cloud: Any, busybox: Path, directory: Path) -> None:
+    def __init__(self, cloud: Any, guest: GuestImage, directory: Path) -> None:
         self.cloud = cloud
-        self.busybox = busybox
+        self.guest = guest
         self.key = directory / "guest_key"
 
-    def settle(self, kernel: Path, ramdisk: Path, physical: str) -> Home:
+    def settle(self, physical: str) -> Home:
         """Creates what instances need. `physical`: the physical network that leads outside."""
-        image = step("images of the guest", self._upload, kernel, ramdisk)
+        image = step("images of the guest", self.upload)
         flavor = self.cloud.compute.create_flavor(name=TRIAL, ram=160, vcpus=1, disk=1)
         self._keypair()
         external, private = step("networks and a router", self._networks, physical)
         return Home(image, flavor, external, private, self.cloud.network.create_security_group(name=TRIAL))
 
-    def _upload(self, kernel: Path, ramdisk: Path) -> Any:
-        """Uploads the guest and returns its image: an empty disk, with kernel and RAM disk as images of their own."""
+    def upload(self, **properties: str) -> Any:
+        """Uploads the guest and returns its image: a disk, with kernel and RAM disk as images of their own.
+
+        `properties`: of all three.
+        """
+        guest = self.guest
         parts = {
-            key: self._image(f"{TRIAL}-{key}", disk_format, path.read_bytes()).id
-            for key, disk_format, path in (("kernel_id", "aki", kernel), ("ramdisk_id", "ari", ramdisk))
+            key: self._image(f"{TRIAL}-{key}", disk_format, path, **properties).id
+            for key, disk_format, path in (("kernel_id", "aki", guest.kernel), ("ramdisk_id", "ari", guest.ramdisk))
         }
         # The guest does not react to a power button: Nova need not wait 60 s for it.
-        properties = {"os_command_line": "console=tty0 console=ttyS0 quiet", "os_shutdown_timeout": "5"}
-        return self._image(TRIAL, "raw", bytes(2**20), **properties, **parts)
+        own = {"os_command_line": "console=tty0 console=ttyS0 quiet", "os_shutdown_timeout": "5"}
+        return self._image(TRIAL, "raw", guest.disk, **properties, **own, **parts)
 
-    def _image(self, name: str, disk_format: str, data: bytes, **properties: str) -> Any:
+    def _image(self, name: str, disk_format: str, path: Path, **properties: str) -> Any:
         container = "bare" if disk_format == "raw" else disk_format
         return self.cloud.image.create_image(
-            name=name, disk_format=disk_format, container_format=container, data=data, **properties
+            name=name, disk_format=disk_format, container_format=container, data=path.read_bytes(), **properties
         )
 
     def _keypair(self) -> None:
@@ -85,8 +91,8 @@ class Tenant:
         public = self.key.with_suffix(".pub").read_text(encoding="utf-8")
         self.cloud.compute.create_keypair(name=TRIAL, public_key=public)
 
-    def _networks(self, physical: str) -> tuple[Any, Any]:
-        """Creates the external network, and a private one with IPv4 and IPv6 behind a router. Returns both."""
+    def external_network(self, physical: str) -> Any:
+        """Creates the external network."""
         network = self.cloud.network
         external = network.create_network(
             name=f"{TRIAL}-external", is_router_external=True, provider_network_type="flat",
@@ -96,6 +102,11 @@ class Tenant:
             network_id=external.id, ip_version=4, cidr=EXTERNAL, gateway_ip=OUTSIDE, allocation_pools=[POOL],
             is_dhcp_enabled=False,
         )  # fmt: skip
+        return external
+
+    def _networks(self, physical: str) -> tuple[Any, Any]:
+        """Creates the external network, and a private one with IPv4 and IPv6 behind a router. Returns both."""
+        network, external = self.cloud.network, self.external_network(physical)
         private = network.create_network(name=TRIAL)
         # IPv6 first: one of IPv6 that follows soon may end the DHCP agent's work on the network (docs/openstack.md).
         subnets = (
@@ -124,16 +135,17 @@ class Tenant:
         hosts = sorted(each.host for each in found)
         return hosts[0], hosts[-1]
 
-    def boot(self, home: Home, number: int, host: str, volume: Any = None) -> Any:
+    def boot(self, home: Home, number: int, host: str, volume: Any = None, port: Any = None) -> Any:
         """Boots an instance on a compute, of the image or of a volume. Returns it when ACTIVE.
 
-        Retries until the scheduler knows a new compute.
+        `port`: its port, in place of a new one in the private network. Retries until the scheduler knows a new compute.
         """
         disk = _bootable(volume) if volume else {"image_id": home.image.id}
+        card = {"port": port.id} if port else {"uuid": home.private.id}
         end = time.monotonic() + LIMIT
         while True:
             server = self.cloud.compute.create_server(
-                name=f"{TRIAL}-{number}", flavor_id=home.flavor.id, networks=[{"uuid": home.private.id}],
+                name=f"{TRIAL}-{number}", flavor_id=home.flavor.id, networks=[card],
                 key_name=TRIAL, security_groups=[{"name": TRIAL}], availability_zone=f"nova:{host}",
                 user_data=base64.b64encode(USER_DATA.encode()).decode(), **disk,
             )  # fmt: skip
@@ -163,18 +175,22 @@ class Tenant:
 
     def addresses(self, server: Any) -> dict[int, str]:
         """Returns an instance's own addresses, by version of IP."""
-        (port,) = self.cloud.network.ports(device_id=server.id)
-        found = (each["ip_address"] for each in port.fixed_ips)
+        found = (each["ip_address"] for each in self.port(server).fixed_ips)
         return {6 if ":" in address else 4: address for address in found}
 
     def floating_ip(self, server: Any, external: Any) -> str:
         """Gives an instance an address of the external network."""
+        made = self.cloud.network.create_ip(floating_network_id=external.id, port_id=self.port(server).id)
+        return made.floating_ip_address
+
+    def port(self, server: Any) -> Any:
+        """Returns the port of an instance that has one."""
         (port,) = self.cloud.network.ports(device_id=server.id)
-        return self.cloud.network.create_ip(floating_network_id=external.id, port_id=port.id).floating_ip_address
+        return port
 
     def pings(self, address: str) -> bool:
         """Returns whether one of three packets comes back."""
-        command = [self.busybox, "ping", "-q", "-c", "3", "-W", "2", address]
+        command = [self.guest.busybox, "ping", "-q", "-c", "3", "-W", "2", address]
         return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
     def answers(self, address: str, command: str, expected: str = "", limit: int = CONNECTING) -> str:
@@ -190,6 +206,12 @@ class Tenant:
             if time.monotonic() > end:
                 raise RuntimeError(f"{command!r} on {address}: {done.stdout[-500:]}{done.stderr[-500:]}")
             time.sleep(1)
+
+    def fails(self, address: str, command: str) -> None:
+        """Runs a command in a guest, by SSH. Raises RuntimeError if it succeeds, or if the guest cannot run it."""
+        done = self._ssh(address, command)
+        if done.returncode in (0, 255):
+            raise RuntimeError(f"{command!r} on {address} did not fail: {done.stdout[-500:]}{done.stderr[-500:]}")
 
     def echo(self, address: str) -> subprocess.Popen[str]:
         """Opens a connection to a guest that returns each line; it is closed at the end of the `with` block."""
@@ -247,6 +269,7 @@ class Tenant:
         # Copies first, and the snapshots that they are made from before the volume of these.
         found = _named(volumes.volumes())
         for each, delete in (
+            *((backup, volumes.delete_backup) for backup in _named(volumes.backups())),
             *((volume, volumes.delete_volume) for volume in found if volume.snapshot_id),
             *((snapshot, volumes.delete_snapshot) for snapshot in _named(volumes.snapshots())),
             *((volume, volumes.delete_volume) for volume in found if not volume.snapshot_id),
@@ -256,6 +279,10 @@ class Tenant:
         for each in _named(network.networks()):
             for address in network.ips(floating_network_id=each.id):
                 network.delete_ip(address)
+        for trunk in _named(network.trunks()):
+            network.delete_trunk(trunk)
+        for port in _named(network.ports()):
+            network.delete_port(port)
         for router in _named(network.routers()):
             for port in network.ports(device_id=router.id):
                 if port.device_owner in INTERFACES:
@@ -270,6 +297,12 @@ class Tenant:
         ):
             for each in _named(found()):
                 delete(each)
+
+
+def tenant_of(arguments: Sequence[str]) -> Tenant:
+    """Returns the tenant with the account in the environment. `arguments`: those of trial.py but the last."""
+    *guest, directory = map(Path, arguments)
+    return Tenant(openstack.connect(), GuestImage(*guest), directory)
 
 
 def _bootable(volume: Any) -> dict[str, Any]:

@@ -25,13 +25,11 @@ from queue import Empty, Queue
 from threading import Event, Thread
 from typing import Any
 
-import openstack
-
 # At the end, because openstacksdk's package has the name of one of Quorate's.
 sys.path.append(str(Path(__file__).parents[3]))
 
 from trials.cloud.instances.pings import Pinging
-from trials.cloud.instances.tenant import AWAIT_VOLUME, LIMIT, TRIAL, Tenant
+from trials.cloud.instances.tenant import AWAIT_VOLUME, LIMIT, TRIAL, Tenant, tenant_of
 
 SILENCE = 3.0
 """Seconds after which a line of a guest counts as missing."""
@@ -171,10 +169,10 @@ def observe(guests: list[WatchedGuest]) -> list[dict[str, Any]]:
     return sorted(seen.events, key=lambda event: event["t"])
 
 
-def make(tenant: Tenant, kernel: Path, ramdisk: Path, physical: str) -> list[WatchedGuest]:
+def make(tenant: Tenant, physical: str) -> list[WatchedGuest]:
     """Makes two instances on different computes, each with a volume and a floating address."""
     tenant.remove()
-    home = tenant.settle(kernel, ramdisk, physical)
+    home = tenant.settle(physical)
     tenant.open(home.group)
     guests: list[WatchedGuest] = []
     servers: list[Any] = []
@@ -207,10 +205,9 @@ def found(tenant: Tenant) -> dict[str, list[int]]:
 def main() -> None:
     """Does what the first argument says."""
     what, *files, physical = sys.argv[1:]
-    kernel, ramdisk, busybox, directory = map(Path, files)
-    tenant = Tenant(openstack.connect(), busybox, directory)
+    tenant = tenant_of(files)
     if what == "run":
-        for event in observe(make(tenant, kernel, ramdisk, physical)):
+        for event in observe(make(tenant, physical)):
             print(json.dumps(event))
     elif what == "found":
         print(json.dumps(found(tenant)))

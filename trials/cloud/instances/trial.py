@@ -3,25 +3,29 @@
 """Uses instances as a tenant does: packets, metadata, security groups, volumes, images, and moves to other computes.
 
 Runs where the addresses of the external network are reachable, with the account in the environment. Arguments: the
-guest's kernel and initial RAM disk, a static busybox, a directory for the SSH key, and the physical network that leads
-outside. Prints a line for each step with its seconds, and deletes everything at the end. An exception ends the run; the
-next run deletes what it has left.
+guest's kernel, initial RAM disk and disk, a static busybox, a directory for the SSH key and the console's picture, and
+the physical network that leads outside. Prints a line for each step with its seconds, and deletes everything at the
+end. An exception ends the run; the next run deletes what it has left.
 """
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
-import openstack
-
 # At the end, because openstacksdk's package has the name of one of Quorate's.
 sys.path.append(str(Path(__file__).parents[3]))
 
-from trials.cloud.instances import moves, storage
+from trials.cloud.instances import moves, networks, storage
 from trials.cloud.instances.steps import step, until
-from trials.cloud.instances.tenant import OUTSIDE, Home, Tenant
+from trials.cloud.instances.tenant import OUTSIDE, Home, Tenant, tenant_of
+
+_PYTHON = Path(__file__).parents[3] / ".venv/bin/python"
+"""The environment with Playwright."""
+NO_BROWSER = 3
+"""Exit code of console_page.py on a host without Chromium; that module needs another environment than this one."""
 
 
 def connect(tenant: Tenant, first: Any, second: Any, home: Home) -> str:
@@ -41,12 +45,26 @@ def connect(tenant: Tenant, first: Any, second: Any, home: Home) -> str:
     return address
 
 
+def console(tenant: Tenant, server: Any) -> None:
+    """Opens the page of an instance's console, and saves a picture of it beside the SSH key, if there is a browser."""
+    picture = tenant.key.with_name("console.png")
+    program = [_PYTHON, Path(__file__).with_name("console_page.py"), picture]
+    address = tenant.cloud.compute.create_console(server, "novnc")["url"]
+    done = subprocess.run(program, input=f"{address}\n", capture_output=True, text=True, check=False)
+    if done.returncode == NO_BROWSER:
+        print("the console's picture was not tried: this host has no Chromium", flush=True)
+    elif done.returncode:
+        raise RuntimeError(
+            f"the page of the console shows no screen of {server.name} ({picture}): {done.stderr[-500:]}"
+        )
+
+
 def main() -> None:
     """Runs all steps, with the account in the environment, as the command `openstack` does."""
-    kernel, ramdisk, busybox, directory = map(Path, sys.argv[1:5])
-    tenant = Tenant(openstack.connect(), busybox, directory)
+    *files, physical = sys.argv[1:]
+    tenant = tenant_of(files)
     tenant.remove()
-    home = tenant.settle(kernel, ramdisk, sys.argv[5])
+    home = tenant.settle(physical)
     hosts = tenant.computes()
     servers: list[Any] = [
         step(f"instance on {host} is ACTIVE", tenant.boot, home, number, host)
@@ -56,8 +74,11 @@ def main() -> None:
     for server in servers:
         told = ("lease", "SSH key ssh-ed25519", f"name {server.name}", f"user data {OUTSIDE} answers")
         step(f"{server.name} has address, metadata, key and user data", tenant.told, server, *told)
+    step("the console's page shows the guest's screen", console, tenant, first)
     address = connect(tenant, first, second, home)
     other = step("floating address of the other", tenant.floating_ip, second, home.external)
+    networks.further_address(tenant, (first, second), (address, other))
+    networks.of_the_site(tenant, home, (first, second), (address, other), hosts[0])
     storage.volume(tenant, (first, second), (address, other), hosts[0])
     moves.stopped(tenant, first, address)
     storage.root_disk(tenant, (first, second), (address, other))

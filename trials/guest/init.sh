@@ -1,11 +1,12 @@
 #!/bin/busybox sh
-# The first program of the guest. It mounts, loads drivers, asks for an address on every interface, reads its metadata,
-# admits the user's SSH key and runs the user data, and tells all of it on the serial console and on the screen.
-/bin/busybox --install -s /bin
+# The first program of the guest's disk. It mounts, asks for an address on every interface, reads its metadata, admits the
+# user's SSH key and runs the user data, and tells all of it on the serial console and on the screen.
+/bin/busybox --install -s /bin 2>/dev/null
 export PATH=/bin:/usr/bin:/usr/sbin HOME=/root
 mount -t proc proc /proc
 mount -t sysfs sys /sys
 mount -t devtmpfs dev /dev
+rm -f /run/udhcpc.*
 mkdir -p /dev/pts /dev/shm
 mount -t devpts devpts /dev/pts
 exec </dev/console >/dev/console 2>&1
@@ -13,21 +14,13 @@ say() {
   echo "guest: $*"
   echo "guest: $*" >/dev/tty0
 }
-while read -r module; do
-  # The card's checksums are computed here: Open vSwitch's userspace datapath does not complete those that a guest
-  # leaves to its card.
-  case $module in
-  virtio_net) insmod /lib/modules/virtio_net.ko csum=0 gso=0 ;;
-  *) insmod "/lib/modules/$module.ko" ;;
-  esac
-done </etc/modules
 hostname guest
 ip link set lo up
 say "kernel $(uname -r)"
 for path in /sys/class/net/eth*; do
   interface=${path##*/}
   ip link set "$interface" up
-  udhcpc -i "$interface" -s /bin/lease -t 5 -T 3 -A 3 -b >/dev/null 2>&1
+  udhcpc -i "$interface" -p "/run/udhcpc.$interface.pid" -s /bin/lease -t 5 -T 3 -A 3 -b >/dev/null 2>&1
 done
 dropbearkey -t ed25519 -f /etc/dropbear/dropbear_ed25519_host_key >/dev/null 2>&1
 chmod 700 /root /root/.ssh
