@@ -1,9 +1,9 @@
 """Creates Debian root file systems for trials with real programs.
 
-There are roots for the database, the message queue and Prometheus; for Ceph; for a machine of the machine lab; for the
-lab's images of nginx and kube-proxy; and for virtual machines of libvirt. mmdebstrap creates a root in the user's
-cache, once for all clones, from the Debian mirror of the machine. This requires root and apt; without them, the trials
-are skipped.
+There are roots for the database, the message queue and Prometheus; for Ceph; for Open vSwitch and QEMU; for a machine
+of the machine lab; for the lab's images of nginx and kube-proxy; and for virtual machines of libvirt. mmdebstrap
+creates a root in the user's cache, once for all clones, from the Debian mirror of the machine. This requires root and
+apt; without them, the trials are skipped.
 """
 
 from __future__ import annotations
@@ -80,6 +80,24 @@ CEPH = Root(
     programs=("usr/bin/ceph", "usr/bin/ceph-mgr", "usr/bin/ceph-mon", "usr/bin/ceph-osd", "usr/bin/radosgw"),
 )
 """The root with Ceph. It is separate from the other services, because it is large."""
+SWITCH = Root(
+    packages=(
+        "dnsmasq-base",
+        "iproute2",
+        "iputils-ping",
+        "openvswitch-switch",
+        "procps",
+        "python3",
+        "qemu-system-x86",
+    ),
+    programs=(
+        "usr/lib/openvswitch-switch/ovs-vswitchd",
+        "usr/sbin/ovsdb-server",
+        "usr/bin/qemu-system-x86_64",
+        "usr/sbin/dnsmasq",
+    ),
+)
+"""The root with Open vSwitch and QEMU, for guests that talk through the switch."""
 MACHINE = Root(
     packages=(
         "ca-certificates",

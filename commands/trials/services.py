@@ -12,7 +12,8 @@ from console.errors import UserError
 from console.progress import Reporter
 from proof.manifests import read_manifests
 from toolchain import cluster_programs, debian_root, openstack_programs
-from trials.services import containers, run, testbed
+from trials.guest import guest_image
+from trials.services import containers, run, switches, testbed
 from trials.services.etcd import RenderedEtcd
 from trials.services.openstack_trials import Programs
 
@@ -34,6 +35,8 @@ def prove_services(root: Path, name: str, kind: str) -> int:
         release = openstack_programs.ensure(openstack_programs.DEFAULT, reporter)
         programs = Programs(debian_root.ensure(reporter), release)
         ceph_root = debian_root.ensure(reporter, debian_root.CEPH)
+        switch_root = debian_root.ensure(reporter, debian_root.SWITCH)
+        image = guest_image.made_from(debian_root.ensure(reporter, guest_image.ROOT))
         program = cluster_programs.ensure(reporter) / "etcd"
         reporter.begin(f"Rendering {name} with Pulumi in a temporary state")
         loaded = stack.load(root, name)
@@ -44,6 +47,8 @@ def prove_services(root: Path, name: str, kind: str) -> int:
         reporter.end()
         directory = root / "build" / "services"
         tried = run.trials(programs, ceph_root, found, member, wanted)
+        if wanted is None:
+            tried = {**tried, "Open vSwitch": lambda: switches.prove(switch_root, found, image)}
         holds = run.run(tried, directory, say=lambda text: print(text, flush=True))
     verdict = "hold" if holds else "do not all hold"
     print(f"The proofs of {name} {verdict}: {(directory / 'report.md').relative_to(root)}", flush=True)

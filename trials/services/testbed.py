@@ -118,7 +118,11 @@ install -d -o "$1" -g "$1" "/var/lib/$1"
 
     def install(self, program: Path) -> None:
         """Copies a program of the host into the machine."""
-        shutil.copy(program, f"/proc/{self.pid}/root{self._root}/usr/local/bin/{program.name}")
+        self.place_file(program, f"/usr/local/bin/{program.name}")
+
+    def place_file(self, source: Path, path: str) -> None:
+        """Copies a file of the host into the machine, whose directory must exist."""
+        shutil.copy(source, f"/proc/{self.pid}/root{self._root}{path}")
 
     def own(self, path: str, owner: str) -> None:
         """Creates a directory in the machine, which belongs to a user."""

@@ -27,6 +27,12 @@ def ceph_root() -> Path:
     return _made(debian_root.CEPH)
 
 
+@pytest.fixture(scope="session")
+def switch_root() -> Path:
+    """A Debian root with Open vSwitch and QEMU."""
+    return _made(debian_root.SWITCH)
+
+
 def _made(wanted: debian_root.Root) -> Path:
     try:
         testbed.check()
