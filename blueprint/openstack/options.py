@@ -25,6 +25,7 @@ Sections = Mapping[str, Mapping[str, Value]]
 """Values of options in a stack file for one configuration file, by section and then by option."""
 
 _LISTS = Path(__file__).parent / "options"
+_CONTEXTS = "privsep"
 _WHOLE_FILE = "write the whole file under services.<name>.config"
 _BOOLEANS = {"true", "false", "yes", "no", "on", "off", "1", "0"}
 """Words that oslo.config accepts as a boolean, in upper or lower case."""
@@ -118,7 +119,7 @@ def _file_problems(key: str, release: str, file: str, sections: Sections) -> Ite
     lists = listed(release, file)
     backends = _backends(file, sections)
     for section, options in sections.items():
-        known = lists.get(backends.get(section, section))
+        known = lists.get(backends.get(section, as_listed(section)))
         if known is None:
             yield Problem(f"{key}.{section}", _unknown_section(file, section, lists))
             continue
@@ -126,6 +127,14 @@ def _file_problems(key: str, release: str, file: str, sections: Sections) -> Ite
             wrong = _wrong(name, value, section, known, f"{file} of OpenStack {release}")
             if wrong:
                 yield Problem(f"{key}.{section}.{name}", wrong)
+
+
+def as_listed(section: str) -> str:
+    """Returns the section of the lists that has a section's options.
+
+    Each context of oslo.privsep, such as that of os-brick, has a section of its own with the options of `privsep`.
+    """
+    return _CONTEXTS if section.startswith(f"{_CONTEXTS}_") else section
 
 
 def _unknown_section(file: str, section: str, known: Mapping[str, object]) -> str:

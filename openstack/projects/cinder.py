@@ -51,6 +51,9 @@ def configure(wiring: Wiring, _name: str) -> tuple[WrittenFile, ...]:
                 "rbd_max_clone_depth": 5,
                 "report_discard_supported": True,
             },
+            # For each backup, a helper of os-brick reads files of the host as root. By default it asks for
+            # CAP_SYS_ADMIN, which the pod does not have, and ends.
+            "privsep_osbrick": {"capabilities": ("CAP_DAC_OVERRIDE",)},
             "nova": sections.service_user(wiring, "cinder") | {"region_name": wiring.region, "interface": "internal"},
             "service_user": {"send_service_user_token": True} | sections.service_user(wiring, "cinder"),
             **({"glance": sections.service_user(wiring, "cinder")} if asks_glance else {}),

@@ -93,6 +93,12 @@ def test_backends_have_the_options_of_their_kind() -> None:
     assert found("glance", "glance-api.conf", {"os_glance_tasks_store": {"filesystem_store_datadir": "/x"}}) == []
 
 
+def test_contexts_of_privsep_have_its_options() -> None:
+    assert found("cinder", "cinder.conf", {"privsep_osbrick": {"thread_pool_size": 2}}) == []
+    assert found("cinder", "cinder.conf", {"privsep_osbrick": {"threads": 2}})
+    assert found("cinder", "cinder.conf", {"privsepx": {"thread_pool_size": 2}})
+
+
 def test_an_option_that_is_to_be_removed_is_a_warning_of_the_plan() -> None:
     given = {"nova": {"options": {"nova.conf": {"DEFAULT": {"backdoor_port": "1"}}}}}
     (warning,) = [text for text in plan(parsed(full_size("100", projects=given))).warnings if "backdoor" in text]

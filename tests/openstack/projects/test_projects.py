@@ -376,8 +376,9 @@ def test_every_option_is_one_of_the_release(project: ProjectDefinition, release:
                 known = options.listed(release, file.name)
                 for section, settings in file.document().items():
                     if section not in DYNAMIC_SECTIONS:
-                        unknown = settings.keys() - known.get(section, {}).keys()
-                        renamed = [name for name in settings.keys() - unknown if known[section][name].renamed]
+                        own = known.get(options.as_listed(section), {})
+                        unknown = settings.keys() - own.keys()
+                        renamed = [name for name in settings.keys() - unknown if own[name].renamed]
                         assert (unknown, renamed) == (set(), []), (file.name, section)
 
 
