@@ -150,12 +150,17 @@ def _line(client: ConnectionClient, targets: Sequence[ConnectionTarget], found: 
     return f"{client.title}: {refused} of {len(tried)} ports refused; admitted by {', '.join(answers) or 'none'}"
 
 
+def _process(pod: Object) -> str:
+    """Returns the name of a pod's process; "" for a pod that has none."""
+    return texts(pod, "metadata", "labels").get(contract.NAME, "")
+
+
 def _targets(planned: Plan, pods: Sequence[Object]) -> Iterator[ConnectionTarget]:
     """Yields each TCP port of one pod of each process that is on the network of pods."""
     around = wiring(planned, NAMESPACE)
     seen: set[str] = set()
     for pod in pods:
-        process = around.records.processes.get(texts(pod, "metadata", "labels").get(contract.NAME, ""))
+        process = around.records.processes.get(_process(pod))
         if process is None or process.name in seen or text(pod, "spec", "hostNetwork") == "True":
             continue
         seen.add(process.name)
@@ -170,7 +175,7 @@ def _clients(pods: Sequence[Object]) -> Iterator[ConnectionClient]:
     """Yields the clients of Quorate's namespace that the lab has, and the host outside."""
     yield ConnectionClient(_OUTSIDE)
     for process in (*_USERS, _ON_A_NODE):
-        pod = next((each for each in pods if texts(each, "metadata", "labels").get(contract.NAME) == process), None)
+        pod = next((each for each in pods if _process(each) == process), None)
         if pod is not None:
             project = texts(pod, "metadata", "labels")[contract.COMPONENT]
             found = ConnectionClient(f"a pod of {process}", name(pod), process=process, project=project)
@@ -180,7 +185,7 @@ def _clients(pods: Sequence[Object]) -> Iterator[ConnectionClient]:
 
 def _stranger(lab: Lab, pods: Sequence[Object]) -> ConnectionClient:
     """Starts a pod in a namespace of its own, with an image that its node has."""
-    model = next(each for each in pods if texts(each, "metadata", "labels").get(contract.NAME) == "keystone")
+    model = next(each for each in pods if _process(each) == "keystone")
     container = {
         "name": "stranger",
         "image": model["spec"]["containers"][0]["image"],

@@ -180,11 +180,7 @@ def _add_machine(lab: Lab, machine: LabMachine, port: int) -> None:
 
 
 def _compute_checksums(device: str) -> None:
-    """Makes the kernel fill in the checksums of packets that the switch itself sends over a device.
-
-    It leaves that to the receiving interface of a virtual cable, and Open vSwitch's userspace datapath, which reads the
-    frames there, does not do it.
-    """
+    """Makes the kernel fill in the checksums of packets that the switch itself sends over a device."""
     run(["ip", "netns", "exec", SWITCH, sys.executable, "-c", card_checksums.COMPLETE, device])
 
 
