@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from blueprint.openstack.options import Option, listed
+from blueprint.openstack.options import Option, as_listed, listed
 from console.progress import Reporter
 from openstack import node_values
 from tests.projects import OPTION_FILES
@@ -74,7 +74,7 @@ def unlisted(complaints: Iterable[str], release: str, lists: Sequence[str]) -> l
 
 def _is_listed(complaint: str, sections: Mapping[str, Mapping[str, Option]]) -> bool:
     section, _, name = complaint.partition(" ")[0].partition("/")
-    return complaint.endswith(_UNKNOWN) and name in sections.get(section, {})
+    return complaint.endswith(_UNKNOWN) and name in sections.get(as_listed(section), {})
 
 
 def backends(texts: Iterable[str]) -> list[str]:
