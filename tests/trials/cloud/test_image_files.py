@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import resource
-import subprocess
 import sys
 import types
 from collections.abc import Callable, Mapping
@@ -42,20 +41,6 @@ def test_shellcheck_has_no_objection(tmp_path: Path) -> None:
     scripts = {path.name: path.read_text(encoding="utf-8") for path in files}
     assert len(scripts) > 3
     assert shellcheck(tmp_path, scripts) == ""
-
-
-@pytest.mark.parametrize("quote", ["'", '"'])
-def test_cards_of_a_guest_that_started_are_set_up(tmp_path: Path, quote: str) -> None:
-    targets = [f"<target dev={quote}{device}{quote}/>\n" for device in ("tap1a", "vda", "tap2b")]
-    calls = tmp_path / "calls"
-    command = tmp_path / "ip"
-    command.write_text(f'#!/bin/sh\necho "$@" >>{calls}\n', encoding="utf-8")
-    command.chmod(0o755)
-    for operation in ("prepare", "started", "stopped"):
-        hook = ["sh", OWN_FILES / "libvirt_hook.sh", "guest", operation, "begin", "-"]
-        subprocess.run(hook, input="".join(targets), env={"PATH": f"{tmp_path}:/usr/bin:/bin"}, text=True, check=True)
-        assert calls.exists() == (operation != "prepare")
-    assert calls.read_text(encoding="utf-8").splitlines() == ["link set tap1a up", "link set tap2b up"]
 
 
 def test_kollas_accounts_are_read_without_running_its_code() -> None:

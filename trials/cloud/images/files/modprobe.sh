@@ -5,6 +5,7 @@ status=$?
 for word; do
     [ "$word" != openvswitch ] || {
         echo "The kernel has no module openvswitch: only bridges of datapath_type netdev work." >&2
+        cards_up &
         exit 0
     }
 done
