@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import pulumi
 
 import contract
-from blueprint.openstack.projects.process_definition import Claim, ProcessDefinition
+from blueprint.openstack.projects.process_definition import Claim, ProcessDefinition, Profile
 from blueprint.plan.nodes import Node
 from components.kubernetes_api import core, meta, scheduling, storage
 from components.openstack import labels
@@ -81,9 +81,9 @@ def foundation(name: str, environment: str, opts: pulumi.ResourceOptions) -> Fou
     return Foundation(namespace, [local, *priorities])
 
 
-def size(claim: Claim, profile: str) -> str:
+def size(claim: Claim, profile: Profile) -> str:
     """Returns the size of each volume for a claim as a Kubernetes quantity, by the stack's profile."""
-    return f"{claim.production if profile == 'production' else claim.lab}Gi"
+    return f"{claim.size(profile)}Gi"
 
 
 def claim_template(environment: str, process: ProcessDefinition, capacity: str) -> core.PersistentVolumeClaimArgs:

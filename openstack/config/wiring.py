@@ -50,6 +50,8 @@ class Wiring:
     """Cores that an instance requests, by process name."""
     memory: Mapping[str, int]
     """Memory limit of an instance in MiB, by process name."""
+    volumes: Mapping[str, int]
+    """Size of an instance's volume in GiB, by process name, of processes that have one."""
     ingress: Ingress | None
     """Settings by which clients outside of the cluster reach the services; None if they cannot."""
     bootstrap: Bootstrap | None
@@ -207,6 +209,7 @@ def wiring(plan: Plan, environment: str) -> Wiring:
         {process.name: process.instances for process in plan.processes},
         {process.name: plan.sizes[process.name].cpu_m / 1000 for process in plan.processes},
         {process.name: plan.sizes[process.name].limit_memory_mi for process in plan.processes},
+        dict(_volumes(plan)),
         plan.settings.ingress,
         plan.settings.bootstrap,
         {member.name: member.address for member in plan.members},
@@ -236,6 +239,13 @@ def beside_galera(process: str, galera: str) -> str:
 
 def _clusters(plan: Plan, kind: further_clusters.ClusterKind) -> tuple[str, ...]:
     return tuple(process.name for process in plan.processes if process.process == kind.definition)
+
+
+def _volumes(plan: Plan) -> Iterator[tuple[str, int]]:
+    for process in plan.processes:
+        definition = plan.settings.records.processes.get(process.process)
+        if definition and definition.claim:
+            yield process.name, definition.claim.size(plan.settings.profile)
 
 
 def _monitors(plan: Plan) -> Iterator[str]:

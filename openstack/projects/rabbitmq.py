@@ -20,10 +20,13 @@ SYNC_METHOD = "datasync"
 """How the log of quorum queues is synced before a message is confirmed: the default of Ra, RabbitMQ's Raft library, set
 explicitly (https://github.com/rabbitmq/ra/blob/v2.14.0/docs/internals/INTERNALS.md). rabbitmq.conf has no such key."""
 LEAST_SPACE = 1_000_000_000
-"""Bytes of free disk below which RabbitMQ blocks all publishers, and the member ends if the others go on without it
-(scripts/rabbitmq_start.sh). RabbitMQ's default of 50 MB is less than one file of the quorum queues' log, of 512 MiB at
-most (https://www.rabbitmq.com/docs/quorum-queues#resource-use): the log can fail before the alarm. Project figure, two
-files."""
+"""Bytes of free disk that the alarm keeps at least: two files of the quorum queues' log, of 512 MiB at most
+(https://www.rabbitmq.com/docs/quorum-queues#resource-use). At RabbitMQ's default of 50 MB, the log can fail before the
+alarm. Project figure."""
+WATERMARK = 0.6
+"""Part of its memory that RabbitMQ uses before it blocks publishers: the default of vm_memory_high_watermark."""
+MOST_OF_VOLUME = 0.2
+"""Part of its volume that the alarm keeps at most, so that most of it is for messages. Project figure."""
 _FORMATION = "https://www.rabbitmq.com/docs/cluster-formation"
 
 
@@ -37,6 +40,15 @@ def configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
         TextFile("rabbitmq-start.sh", (scripts.text("rabbitmq_start.sh"),)),
         TextFile("erlang-cookie", (Secret(f"{name}/cookie"),)),
     )
+
+
+def least_space(memory: int, volume: int) -> int:
+    """Returns the bytes of free disk below which RabbitMQ blocks all publishers.
+
+    Below it, the member also ends if the others go on without it (scripts/rabbitmq_start.sh). RabbitMQ recommends as
+    much as it may have in memory. `memory`: limit of a member in MiB. `volume`: size of its volume in GiB.
+    """
+    return max(LEAST_SPACE, min(int(memory * 1024**2 * WATERMARK), int(volume * 1024**3 * MOST_OF_VOLUME)))
 
 
 def _environment(domain: str) -> str:
@@ -84,7 +96,8 @@ def _layers(wiring: Wiring, name: str) -> Iterator[Layer]:
     # Otherwise RabbitMQ would take 60 % of the node's memory instead of 60 % of the container's limit.
     limit = {"total_memory_available_override_value": f"{wiring.memory[name]}MiB"}
     yield _layer("https://www.rabbitmq.com/docs/memory#absolute-limit", limit)
-    yield _layer("https://www.rabbitmq.com/docs/disk-alarms", {"disk_free_limit.absolute": LEAST_SPACE})
+    space = {"disk_free_limit.absolute": least_space(wiring.memory[name], wiring.volumes[name])}
+    yield _layer("https://www.rabbitmq.com/docs/production-checklist#resource-limits-disk-space", space)
     # Log to the container's standard output.
     yield _layer("https://www.rabbitmq.com/docs/logging", {"log.console": True, "log.file": False})
     yield _layer("openstack/accounts.py", {"default_user": "admin", "default_pass": Secret(f"{name}/admin")})

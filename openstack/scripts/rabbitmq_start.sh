@@ -27,11 +27,22 @@ elsewhere() {
         done
 }
 
-# Whether the disk has less space than the limit below which RabbitMQ blocks publishers.
-full() {
-    limit=$(sed -n 's/^disk_free_limit\.absolute *= *\([0-9]*\)$/\1/p' "$configuration/rabbitmq.conf" | tail -n 1)
-    [ "$(df --output=avail --block-size=1 "$data" | tail -n 1)" -lt "${limit:-50000000}" ]
+# Prints the bytes of free disk below which RabbitMQ blocks publishers. Of its units, kB, MB and GB are of 1000, others of
+# 1024 (rabbit_resource_monitor_misc.erl).
+disk_limit() {
+    awk '
+        /^disk_free_limit\.absolute *=/ {
+            text = $0; sub(/^[^=]*= */, "", text); bytes = text + 0
+            unit = tolower(text); sub(/^[0-9]+/, "", unit)
+            power = index("kmg", substr(unit, 1, 1)); base = unit ~ /^[kmg]b *$/ ? 1000 : 1024
+            for (; unit != "" && power > 0; power--) bytes *= base
+        }
+        END { printf "%.0f", bytes ? bytes : 50000000 }
+    ' "$configuration/rabbitmq.conf"
 }
+
+# Whether the disk has less space than RabbitMQ's limit.
+full() { [ "$(df --output=avail --block-size=1 "$data" | tail -n 1)" -lt "$(disk_limit)" ]; }
 
 # Whether the other members go on without this one: they all run, are a majority, none has an alarm, and each has twice
 # the space of its limit. Messages fill the disks of all members, so that members that are full of them do not end.

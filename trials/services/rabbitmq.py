@@ -19,7 +19,7 @@ from trials.services import clock, memory, stalls
 from trials.services.containers import TriedContainer
 from trials.services.cuts import cut, some
 from trials.services.stalls import Stall, StalledService, stalled
-from trials.services.testbed import Broken, ServiceMachine, ServiceTestbed, place, require, until
+from trials.services.testbed import DISK, Broken, ServiceMachine, ServiceTestbed, place, require, until
 from trials.trial_report import Proof, in_turn
 
 CONFIGURATION, SECRETS = "/etc/rabbitmq/rabbitmq.conf", "/etc/rabbitmq/conf.d/secrets.conf"
@@ -49,10 +49,11 @@ class RabbitmqCluster:
         self.sent = 0
         """How many messages earlier runs of the load have published: numbers of messages start at 0."""
         self._commands: dict[str, list[str]] = {}
+        disk = max(DISK, 4 * int(_option(container.text(CONFIGURATION), "disk_free_limit.absolute")))
         for number in range(size):
             name = f"{self.name}-{number}"
             machine = self.members[name] = testbed.add(name)
-            machine.add_disk("/var/lib/rabbitmq")
+            machine.add_disk("/var/lib/rabbitmq", disk)
             machine.own("/var/lib/rabbitmq", "rabbitmq")
             self._commands[name] = place(machine, container)
             # Debian's program of this name writes the log into a file, and does not pass SIGTERM on.

@@ -201,6 +201,10 @@ class Claim:
     production: Count
     lab: Count
 
+    def size(self, profile: Profile) -> int:
+        """Returns the size in GiB for a stack of this profile."""
+        return self.production if profile == "production" else self.lab
+
 
 @dataclass(frozen=True, kw_only=True, config=_STRICT)
 class Resources:

@@ -19,6 +19,7 @@ from openstack.config.formats import public_text, secret_text
 from openstack.config.layers import TextFile
 from openstack.config.wiring import wiring
 from openstack.definition import JobDefinition
+from openstack.projects.rabbitmq import least_space
 from tests.components.test_cloud import cloud
 from tests.projects import PROCESSES, PROJECTS, RECORDS
 from tests.recording import Recorded
@@ -128,9 +129,33 @@ def test_each_broker_has_files_and_secrets_of_its_own(shared: Plan) -> None:
         files = {each.name: each for each in configuration.of_service(shared, name)}
         text = public_text(files["rabbitmq.conf"]) or ""
         assert f"nodes.1 = rabbit@{name}-0.{name}-members.openstack.svc" in text
-        assert "\ndisk_free_limit.absolute = 1000000000\n" in text  # the form that scripts/rabbitmq_start.sh reads
+        assert "\ndisk_free_limit.absolute = 10307921510\n" in text
         assert secret_text(files["rabbitmq.conf"], lambda secret: secret) == f"default_pass = {name}/admin\n"
         assert secret_text(files["erlang-cookie"], lambda secret: secret) == f"{name}/cookie"
+
+
+@pytest.mark.parametrize(
+    ("memory", "volume", "expected"),
+    [
+        (16 * 1024, 50, 10_307_921_510),  # as much as RabbitMQ takes of 16 GiB
+        (64 * 1024, 50, 10_737_418_240),  # no more than a fifth of the volume
+        (1024, 50, 1_000_000_000),  # two files of the log
+        (64 * 1024, 2, 1_000_000_000),
+    ],
+)
+def test_the_alarm_of_the_disk_follows_memory_and_volume(memory: int, volume: int, expected: int) -> None:
+    assert least_space(memory, volume) == expected
+
+
+def test_more_memory_for_a_broker_raises_its_alarm() -> None:
+    sized = {"services": {"rabbitmq": {"resources": {"limits": {"memory": "4Gi"}}}}}
+    made = [plan(parsed(full_size("100", profile=profile, **sized))) for profile in ("lab", "production")]
+    limits = [
+        next(line for line in text.splitlines() if line.startswith("disk_free_limit"))
+        for each in made
+        for text in [public_text(configuration.of_service(each, "rabbitmq")[0]) or ""]
+    ]
+    assert limits == ["disk_free_limit.absolute = 1073741824", "disk_free_limit.absolute = 2576980377"]
 
 
 def test_a_further_broker_changes_no_object_of_the_first(plain: list[Recorded], further: list[Recorded]) -> None:

@@ -56,11 +56,11 @@ def start(member: Path) -> list[str]:
     return (member / "log").read_text().splitlines()
 
 
-def with_space(member: Path, *free: int) -> None:
+def with_space(member: Path, *free: int, limit: str = "1000") -> None:
     """Lets `df` say so many free bytes, one after the other; the last for good. The member has data, and a limit."""
     (member / "data/mnesia").mkdir()
     with (member / "etc/rabbitmq.conf").open("a") as file:
-        file.write("disk_free_limit.absolute = 1000\n")
+        file.write(f"disk_free_limit.absolute = {limit}\n")
     (member / "free").write_text("".join(f"{space}\n" for space in free))
     df = """\
 echo Avail; head -n 1 "$HOME/free"
@@ -188,6 +188,25 @@ def test_a_member_without_space_starts_if_the_others_need_it(member: Path) -> No
 def test_a_member_with_space_asks_nobody(member: Path) -> None:
     with_space(member, 1000)
     assert start(member) == ["started"]
+
+
+@pytest.mark.parametrize(
+    ("limit", "least"),
+    [
+        ("5GB", 5 * 10**9),
+        ("5GiB", 5 * 2**30),
+        ("3M", 3 * 2**20),
+        ("7kB", 7000),
+        ("7k", 7168),
+        ("10737418240", 10 * 2**30),
+    ],
+)
+def test_a_limit_has_the_units_of_rabbitmq(member: Path, limit: str, least: int) -> None:
+    with_space(member, least - 1, least, limit=limit)
+    answering(member, "true")
+    said = start(member)
+    assert questions(said) == ["rabbit@a", "rabbit@b"]
+    assert said[-1] == "started"
 
 
 def test_shellcheck_has_no_objection(tmp_path: Path) -> None:
