@@ -21,7 +21,7 @@ from commands.trials import lab_stack
 from console.errors import UserError
 from console.progress import Reporter, duration
 from toolchain import cluster_programs, debian_root, openstack_programs
-from trials.cloud import bring_up, client, connections, disks, host, masters, network, nspawn, ssh_access
+from trials.cloud import bring_up, client, connections, disks, host, masters, network, nspawn, scenarios, ssh_access
 from trials.cloud.drill import observer, workloads
 from trials.cloud.images.prepare import prepare
 from trials.cloud.lab_machines import Lab, lab_of
@@ -102,6 +102,9 @@ def _use(root: Path, lab: Lab, planned: Plan, reporter: Reporter) -> str:
         steps += "\nNo NetworkPolicy is enforced: the stack has quorate:cni: none"
     reporter.begin("Using instances: two guests, their networks and disks are made, tried, moved and deleted")
     steps += "\n" + client.use_instances(environment, settings, made)
+    reporter.end()
+    reporter.begin("Running scenarios of tempest, which make instances of their own")
+    steps += scenarios.run(lab, environment, settings, made) + "\n"
     reporter.end()
     return f"{steps}{endpoints}"
 

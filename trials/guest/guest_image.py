@@ -29,6 +29,8 @@ _BUSYBOX = "usr/bin/busybox"
 _PROGRAMS = ("usr/sbin/dropbear", "usr/bin/dropbearkey", "usr/bin/lsblk")
 _SUDO = '#!/bin/sh\nexec "$@"\n'
 """The only user is root; tempest's commands begin with sudo."""
+_BOOT_SECTOR = b"Quorate's guest"
+"""Text in the part that ext4 leaves to boot loaders: Python's tarfile, and so tempest, takes 512 zeros for a tar."""
 _START, _INIT, _LEASE = (Path(__file__).with_name(f"{name}.sh") for name in ("start", "init", "lease"))
 
 
@@ -119,6 +121,8 @@ def _format(root: Path, tree: Path, target: Path) -> None:
     """Makes a file system with a tree's files."""
     mke2fs = _of(root, "usr/sbin/mke2fs", "-q", "-t", "ext4", "-d", str(tree), str(target), DISK)
     subprocess.run(mke2fs, capture_output=True, check=True)
+    with target.open("r+b") as file:
+        file.write(_BOOT_SECTOR)
 
 
 def _of(root: Path, program: str, *words: str) -> list[str]:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
 
 from trials.services.openstack_services import IDENTITY, ServiceCloud
 from trials.trial_report import Proof
@@ -77,21 +80,50 @@ def smoke(cloud: ServiceCloud) -> Proof:
         password=cloud.password, identity=IDENTITY, image=image, flavor=flavor, network=network, extensions=extensions
     )
     cloud.client.write("/tempest/etc/tempest.conf", text, mode="0600")
-    said = _run(cloud)
-    totals = {kind: int(number) for kind, number in _TOTALS.findall(said)}
-    passed, failed = totals.get("Passed", 0), totals.get("Failed", 0)
-    notes = tuple(f"{kind.lower()}: {number}" for kind, number in totals.items())
-    failure = "\n".join(_FAILED.findall(said)) if failed else "" if passed else f"no test passed:\n{said[-2000:]}"
+    found = read(_run(cloud))
+    notes = tuple(f"{kind.lower()}: {number}" for kind, number in found.totals.items())
     seconds = time.monotonic() - started
-    return Proof("OpenStack: tempest's smoke tests", passed + failed, passed, 0, seconds, notes, failure)
+    tried = found.passed + found.failed
+    return Proof("OpenStack: tempest's smoke tests", tried, found.passed, 0, seconds, notes, found.failure)
+
+
+@dataclass(frozen=True)
+class TempestResult:
+    """What tempest has said of a run."""
+
+    totals: Mapping[str, int]
+    """Number of tests by outcome, as tempest names it."""
+    failure: str
+    """The tests that failed, or tempest's last words if none passed; empty if all is well."""
+
+    @property
+    def passed(self) -> int:
+        return self.totals.get("Passed", 0)
+
+    @property
+    def failed(self) -> int:
+        return self.totals.get("Failed", 0)
+
+
+def read(said: str) -> TempestResult:
+    """Returns the result in the output of `tempest run`."""
+    totals = {kind: int(number) for kind, number in _TOTALS.findall(said)}
+    if totals.get("Failed", 0):
+        return TempestResult(totals, "\n".join(_FAILED.findall(said)))
+    return TempestResult(totals, "" if totals.get("Passed", 0) else f"no test passed:\n{said[-2000:]}")
 
 
 def _run(cloud: ServiceCloud) -> str:
-    script = f"""export PATH={cloud.release}/bin:$PATH
-        cd /tempest && mkdir -p locks
+    flags = f"--smoke --concurrency 2 --exclude-regex '{'|'.join(LEFT_OUT)}'"
+    return cloud.client.run(["sh", "-c", script("/tempest", cloud.release, flags)], seconds=LIMIT)
+
+
+def script(directory: str, release: Path, flags: str) -> str:
+    """Returns the shell script that runs tempest in a directory with `etc/tempest.conf`, and always ends with 0."""
+    return f"""export PATH={release}/bin:$PATH
+        cd {directory} && mkdir -p locks
         packages=$(python -c 'import pathlib, tempest; print(pathlib.Path(tempest.__file__).parent.parent)')
         printf '[DEFAULT]\\ntest_path=%s/tempest/test_discover\\ntop_dir=%s\\n' "$packages" "$packages" > .stestr.conf
         stestr init
-        tempest run --config-file etc/tempest.conf --smoke --concurrency 2 --exclude-regex '{"|".join(LEFT_OUT)}' 2>&1
+        tempest run --config-file etc/tempest.conf {flags} 2>&1
         true"""
-    return cloud.client.run(["sh", "-c", script], seconds=LIMIT)
