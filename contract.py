@@ -74,6 +74,8 @@ ACTION = "quorate.io/action"
 """Annotation that describes the action in one line."""
 ACTION_REQUIRES = "quorate.io/action-requires"
 """Annotation with the state that the quorum must have before the action runs: whole, stopped or nothing."""
+TESTS_BACKUP = "quorate.io/tests-backup"
+"""Annotation of a CronJob that restores backups to a scratch copy and compares them: the name of their CronJob."""
 
 # Annotations of the Lease by which one operation at a time changes a cloud.
 OPERATION = "quorate.io/operation"

@@ -72,6 +72,8 @@ class ActionDefinition:
     """Schedule in cron's syntax, in UTC; None if the action runs only on request."""
     beside: str | None = None
     """The process of the project, by its name in the plan, on whose nodes the job runs; None for the first one."""
+    tests: str = ""
+    """The action whose backups this one restores to a scratch copy and compares; empty if it tests none."""
     mounts: tuple[ClaimMount, ...] = ()
     attempts: int = 1
     deadline: int

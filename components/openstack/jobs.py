@@ -90,6 +90,8 @@ def action(name: str, definition: ActionDefinition, args: JobArgs, opts: pulumi.
         job_template=batch.JobTemplateSpecArgs(metadata=meta.ObjectMetaArgs(labels=_labels(args)), spec=job),
     )
     annotations = {contract.ACTION: definition.purpose, contract.ACTION_REQUIRES: definition.requires}
+    if definition.tests:
+        annotations[contract.TESTS_BACKUP] = definition.tests
     metadata = meta.ObjectMetaArgs(
         name=args.definition.name, namespace=args.scope.environment, labels=_labels(args), annotations=annotations
     )

@@ -30,13 +30,18 @@ PERIOD = timedelta(days=1)
 """Time between the beginnings of two scheduled backups of a cluster."""
 
 
-def schedule(number: int) -> str:
+TEST_AFTER = 7
+"""Hours from the beginning of a backup to its test: after the time that it may take, so that no two use the volume."""
+
+
+def schedule(number: int, after: int = 0) -> str:
     """Returns the schedule of a cluster's backups: once a day, at 02:17 UTC for the first cluster.
 
     At night, and not on the hour, when other schedules begin. Each further cluster has the next hour, because members
     of several clusters may share a node and its disk. Project figure. `number`: the cluster's place in the list.
+    `after`: hours by which it is later.
     """
-    return f"17 {(2 + number) % 24} * * *"
+    return f"17 {(2 + number + after) % 24} * * *"
 
 
 _BACKUP_DEADLINE = 6 * 3600
@@ -155,7 +160,7 @@ def actions(wiring: Wiring) -> tuple[ActionDefinition, ...]:
     return tuple(action for number in range(len(wiring.galeras)) for action in _backups(wiring, number))
 
 
-def _backups(wiring: Wiring, number: int) -> tuple[ActionDefinition, ActionDefinition]:
+def _backups(wiring: Wiring, number: int) -> tuple[ActionDefinition, ...]:
     galera = wiring.galeras[number]
     members = wiring.members(galera)
     # The scheduler places the backup's pod on the node of this member's volume. A member with a high ordinal is chosen,
@@ -181,6 +186,15 @@ def _backups(wiring: Wiring, number: int) -> tuple[ActionDefinition, ActionDefin
             deadline=_BACKUP_DEADLINE,
         ),
         ActionDefinition(
+            job=_backup_job(galera, "backup-test", (settings,)),
+            beside=galera,
+            purpose="Restore the newest backup into a scratch copy, start mariadbd on it and compare its content",
+            schedule=schedule(number, TEST_AFTER),
+            tests=f"{galera}-backup",
+            mounts=(backups,),
+            deadline=_BACKUP_DEADLINE,
+        ),
+        ActionDefinition(
             job=_backup_job(galera, "restore", (settings,)),
             beside=galera,
             purpose=f"Replace the data of {name} by a backup; the other members take it from there",
@@ -198,7 +212,7 @@ def _backup_job(galera: str, name: str, files: tuple[TextFile, ...]) -> JobDefin
         image="mariadb-server",
         user="mysql",
         quorums=(galera,),
-        command=f"env PYTHONPATH=/etc/mysql python3 -m galera_backup {name}",
+        command=f"env PYTHONPATH=/etc/mysql python3 -m galera_backup {name.removeprefix('backup-')}",
         written=(*(TextFile(file, (_BACKUP_MODULES[module],)) for file, module in modules.items()), *files),
         files=(
             *(ConfigurationFile(file, f"/etc/mysql/galera_backup/{module}") for file, module in modules.items()),

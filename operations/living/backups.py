@@ -1,18 +1,19 @@
-"""When the newest backups were made: of each Galera by its CronJob, of etcd by the copies on its members' machines.
+"""When the newest backups were made, and when one was restored to a scratch copy and compared last.
 
-What the backups contain is not asked: a Job of Galera's, and the unit of etcd's, only succeed with a backup that they
-have opened. Nothing restores a backup on a schedule.
+Backups of Galera are asked of their CronJobs, those of etcd are files on its members' machines. The Job of a test only
+succeeds if the restored copy has the content of the backup. A unit of etcd only succeeds with a copy that it has
+restored; the content is not compared.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 import contract
 from cluster.api import Api, ApiError, Unreachable
-from cluster.objects import Object, holds, mapping, name, text
+from cluster.objects import Object, holds, listed, mapping, name, text
 from openstack.config.wiring import Wiring
 from openstack.definition import ActionDefinition
 from openstack.projects import mariadb
@@ -25,6 +26,27 @@ QUESTION = f"sh -c 'ls {DIRECTORY} 2>/dev/null; echo end'"
 HOURLY = timedelta(hours=2)
 """Age of etcd's newest copy on a machine from which it is late. The timer makes one every hour, up to 10 minutes later;
 the rest is for the copy itself, and for a timer that was due while the machine booted. Project figure."""
+
+
+@dataclass(frozen=True)
+class RestoredTest:
+    """The last time that a backup of a database was restored to a scratch copy and had the same content."""
+
+    maker: str
+    """What restores it, such as a CronJob."""
+    newest: datetime | None
+    """When the last test that succeeded had ended; None if there is none."""
+    limit: timedelta
+    """Age that its schedule allows."""
+    since: datetime | None = None
+    """From when on the schedule makes them; None if that is not known, or if there is no schedule."""
+    problem: str = ""
+    """Why there is no later one: it failed, or its schedule makes no more; empty if there is no reason."""
+
+    def is_late(self, now: datetime) -> bool:
+        """Whether it failed, is older than its schedule allows, or was never made although one was due."""
+        last = self.newest or self.since
+        return bool(self.problem) or last is None or now - last > self.limit
 
 
 @dataclass(frozen=True)
@@ -43,6 +65,8 @@ class LivingBackup:
     """From when on the schedule makes them; None if that is not known, or if there is no schedule."""
     stopped: str = ""
     """Why its schedule makes no more of them; empty if it does."""
+    test: RestoredTest | None = None
+    """The last restored test of its backups; None if nothing restores them."""
 
     def is_late(self, now: datetime) -> bool:
         """Whether it is older than its schedule allows, or whether none was made although one was due."""
@@ -83,7 +107,9 @@ def _began(file: str) -> datetime | None:
 
 def of_galera(api: Api, around: Wiring) -> LivingBackups:
     """Returns the newest backup of each Galera, by the CronJobs and Jobs of the cluster."""
-    wanted = [each for each in mariadb.actions(around) if each.schedule and around.has(each.beside or "")]
+    all_actions = [each for each in mariadb.actions(around) if each.schedule and around.has(each.beside or "")]
+    tests = {each.tests: each for each in all_actions if each.tests}
+    wanted = [each for each in all_actions if not each.tests]
     if not wanted:
         return LivingBackups()
     try:
@@ -91,27 +117,66 @@ def of_galera(api: Api, around: Wiring) -> LivingBackups:
         jobs = api.items(f"{BATCH}/jobs?resourceVersion=0")[0]
     except (ApiError, Unreachable) as error:
         return LivingBackups(unasked=(f"the backups of Galera were not read: {error}",))
-    return LivingBackups(tuple(_of_schedule(each, schedules.get(each.job.name, {}), jobs) for each in wanted))
+    found = (
+        replace(_backup(each, schedules, jobs), test=_test(tests[each.job.name], schedules, jobs)) for each in wanted
+    )
+    return LivingBackups(tuple(found))
 
 
-def _of_schedule(action: ActionDefinition, schedule: Object, jobs: Sequence[Object]) -> LivingBackup:
-    is_suspended = bool(mapping(schedule, "spec").get("suspend"))
-    ends = [_time(schedule, "status", "lastSuccessfulTime"), *_by_hand(action.job.name, jobs)]
+def _backup(action: ActionDefinition, schedules: Mapping[str, Object], jobs: Sequence[Object]) -> LivingBackup:
+    schedule = schedules.get(action.job.name, {})
     return LivingBackup(
         action.beside or "",
         f"CronJob {action.job.name}",
-        max((end for end in ends if end), default=None),
-        mariadb.PERIOD + timedelta(seconds=action.deadline),
+        _last_success(action, schedule, jobs),
+        _limit(action),
         since=_time(schedule, "metadata", "creationTimestamp"),
-        stopped="it is suspended" if is_suspended else "" if schedule else "the cluster does not have it",
+        stopped=_stopped(schedule),
     )
 
 
-def _by_hand(action: str, jobs: Sequence[Object]) -> Iterator[datetime | None]:
-    """Yields when the Jobs that `quorate action` made were complete, of which the CronJob does not know."""
+def _test(action: ActionDefinition, schedules: Mapping[str, Object], jobs: Sequence[Object]) -> RestoredTest:
+    schedule = schedules.get(action.job.name, {})
+    newest = _last_success(action, schedule, jobs)
+    failed = max(_failures(action.job.name, jobs), default=None)
+    is_worse = failed and (not newest or failed > newest)
+    problem = f"the test of {failed:%Y-%m-%d %H:%M} UTC failed" if is_worse else ""
+    return RestoredTest(
+        f"CronJob {action.job.name}",
+        newest,
+        _limit(action),
+        since=_time(schedule, "metadata", "creationTimestamp"),
+        problem=_stopped(schedule) or problem,
+    )
+
+
+def _stopped(schedule: Object) -> str:
+    is_suspended = bool(mapping(schedule, "spec").get("suspend"))
+    return "it is suspended" if is_suspended else "" if schedule else "the cluster does not have it"
+
+
+def _limit(action: ActionDefinition) -> timedelta:
+    return mariadb.PERIOD + timedelta(seconds=action.deadline)
+
+
+def _last_success(action: ActionDefinition, schedule: Object, jobs: Sequence[Object]) -> datetime | None:
+    """Returns the newest success of a schedule, or of `quorate action`, of whose Jobs the CronJob does not know."""
+    by_hand = (
+        _time(job, "status", "completionTime")
+        for job in jobs
+        if text(job, "metadata", "annotations", contract.ACTION) == action.job.name and holds(job, "Complete")
+    )
+    return max(filter(None, (_time(schedule, "status", "lastSuccessfulTime"), *by_hand)), default=None)
+
+
+def _failures(action: str, jobs: Sequence[Object]) -> Iterator[datetime]:
+    """Yields when Jobs of an action failed: of its CronJob, which owns them, and of `quorate action`."""
     for job in jobs:
-        if text(job, "metadata", "annotations", contract.ACTION) == action and holds(job, "Complete"):
-            yield _time(job, "status", "completionTime")
+        owners = {text(each, "name") for each in listed(job, "metadata", "ownerReferences")}
+        if action in (text(job, "metadata", "annotations", contract.ACTION), *owners):
+            for each in listed(job, "status", "conditions"):
+                if (text(each, "type"), text(each, "status")) == ("Failed", "True"):
+                    yield datetime.fromisoformat(text(each, "lastTransitionTime"))
 
 
 def _time(item: Object, *keys: str) -> datetime | None:

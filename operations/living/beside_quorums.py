@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from console.progress import duration
 from doctor.checks import CLOCK
 from operations.living import certificates
-from operations.living.backups import LivingBackup
+from operations.living.backups import LivingBackup, RestoredTest
 from operations.living.cloud import LivingCloud, is_ready, workload_of
 
 SERVICES = 12
@@ -73,17 +73,23 @@ def _certificates(cloud: LivingCloud) -> Iterator[str]:
 
 
 def _backups(cloud: LivingCloud) -> Iterator[str]:
-    """Yields the age of the newest backup of each database, and those that are older than their schedule allows."""
-    now = datetime.now(UTC)
-    newest: dict[str, datetime] = {}
-    for each in cloud.backups.found:
-        if each.newest:
-            newest[each.of] = max(each.newest, newest.get(each.of, each.newest))
-    if newest:
-        yield f"Newest backups: {', '.join(f'{of} {_age(now - made)} ago' for of, made in newest.items())}."
-    for each in cloud.backups.found:
+    """Yields the ages of the newest backup of each database and of its last restored test, and those that are late."""
+    now, found = datetime.now(UTC), cloud.backups.found
+    for what, ages in (
+        ("Newest backups", [(each.of, each.newest) for each in found]),
+        ("Last backups restored and compared", [(each.of, each.test.newest) for each in found if each.test]),
+    ):
+        newest: dict[str, datetime] = {}
+        for of, made in ages:
+            if made:
+                newest[of] = max(made, newest.get(of, made))
+        if newest:
+            yield f"{what}: {', '.join(f'{of} {_age(now - made)} ago' for of, made in newest.items())}."
+    for each in found:
         if each.is_late(now):
             yield f"          - {each.of}, {each.maker}: {_lateness(each, now)}"
+        if each.test and each.test.is_late(now):
+            yield f"          - {each.of}, {each.test.maker}: {_untested(each.test, now)}"
     yield from (f"          - {each}" for each in cloud.backups.unasked)
 
 
@@ -112,6 +118,11 @@ def _apart(seconds: float) -> str:
 def _lateness(backup: LivingBackup, now: datetime) -> str:
     made = f"the newest backup is {_age(now - backup.newest)} old" if backup.newest else "there is no backup"
     return f"{made}; {backup.stopped or f'its schedule allows {_age(backup.limit)}'}"
+
+
+def _untested(test: RestoredTest, now: datetime) -> str:
+    tested = f"the last backup was restored {_age(now - test.newest)} ago" if test.newest else "none was restored"
+    return f"{tested}; {test.problem or f'its schedule allows {_age(test.limit)}'}"
 
 
 def _age(time: timedelta) -> str:

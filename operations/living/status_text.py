@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from operations.living import beside_quorums
@@ -127,6 +127,15 @@ def document(cloud: LivingCloud, found: Sequence[Leave], operation: UnderWay = N
 
 
 def _backup(found: LivingBackup) -> dict[str, Any]:
-    newest = found.newest.isoformat() if found.newest else None
-    late = found.is_late(datetime.now(UTC))
-    return {"of": found.of, "maker": found.maker, "newest": newest, "limit": found.limit.total_seconds(), "late": late}
+    now, test = datetime.now(UTC), found.test
+    tested = test and {"maker": test.maker, **_dated(test.newest, test.limit, late=test.is_late(now))}
+    return {
+        "of": found.of,
+        "maker": found.maker,
+        **_dated(found.newest, found.limit, late=found.is_late(now)),
+        "restored": tested,
+    }
+
+
+def _dated(newest: datetime | None, limit: timedelta, *, late: bool) -> dict[str, Any]:
+    return {"newest": newest.isoformat() if newest else None, "limit": limit.total_seconds(), "late": late}

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from functools import lru_cache
 
+import contract
 from policy.facts.kubernetes.configuration import written
 from policy.facts.kubernetes.workload import Workload
 from policy.facts.programs import QuorumKind
@@ -26,11 +27,21 @@ _TOOLS = re.compile(r"\b(maria-?db-?backup|xtrabackup|maria-?db-dump|mysqldump|m
 
 def _schedules(facts: Facts) -> tuple[Workload, ...]:
     """Returns the CronJobs that are not suspended and run a backup program for a database."""
-    jobs = (each for each in facts.workloads if each.kind == "CronJob")
-    active = (each for each in jobs if not each.resource.props.at("spec", "suspend").flag())
+    saving = (each for each in _active(facts) if not _tested_by(each))
     return tuple(
-        each for each in active if any(_TOOLS.search(text.read()) for text in written(each, facts.config_maps))
+        each for each in saving if any(_TOOLS.search(text.read()) for text in written(each, facts.config_maps))
     )
+
+
+def _active(facts: Facts) -> Iterator[Workload]:
+    """Yields the CronJobs that are not suspended."""
+    jobs = (each for each in facts.workloads if each.kind == "CronJob")
+    return (each for each in jobs if not each.resource.props.at("spec", "suspend").flag())
+
+
+def _tested_by(job: Workload) -> str:
+    """Returns the CronJob whose backups a CronJob restores to test them; empty if it tests none."""
+    return job.resource.props.at("metadata", "annotations", contract.TESTS_BACKUP).text("")
 
 
 _NAME = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?")
@@ -139,3 +150,31 @@ def backup_ends(_facts: Facts, job: Workload) -> Iterator[RuleProblem]:
         yield RuleProblem("activeDeadlineSeconds is not set (default: none)", "a number of seconds")
     if spec.at("concurrencyPolicy").text("Allow") == "Allow":
         yield RuleProblem("concurrencyPolicy is Allow (the default)", "Forbid or Replace")
+
+
+def _in_production(facts: Facts, _job: Workload) -> bool:
+    return facts.profile == PRODUCTION and bool(facts.clouds)
+
+
+@rule(
+    id="backup-is-restored",
+    title="Scheduled backups of the database are restored on a schedule",
+    severity=Severity.MEDIUM,
+    rationale="A backup that was never restored may be incomplete or damaged, which is noticed when the data is lost.",
+    sources=(RuleSource("project", "Backups", 4),),
+    remediation="Keep the CronJob mysqld-backup-test. Or add one that restores the backups to a copy and compares "
+    "it, with the annotation quorate.io/tests-backup and the name of the CronJob that makes them.",
+    subjects=_schedules,
+    applies=_in_production,
+    not_applicable_reason="the stack has no cloud in production with a scheduled backup",
+    enforcement=ADVISORY,
+    since="0.7.0",
+)
+def backup_is_restored(facts: Facts, job: Workload) -> Iterator[RuleProblem]:
+    """Looks for a CronJob in the same namespace that is not suspended and has the annotation.
+
+    What the CronJob does is not read: the annotation is its owner's word.
+    """
+    beside = (each for each in _active(facts) if each.namespace == job.namespace)
+    if not any(_tested_by(each) == job.name for each in beside):
+        yield RuleProblem("no CronJob that is not suspended restores its backups", "one that compares them")

@@ -340,6 +340,12 @@ def scheduled(command: object = "mariadb-backup --backup", namespace: str = "ope
     return Given("kubernetes:batch/v1:CronJob", "backup", {"metadata": metadata, "spec": fields})
 
 
+def restoring(of: object = "backup") -> Given:
+    """A CronJob that restores backups of the database to test them."""
+    made = scheduled("mariadb-backup --copy-back").but(metadata__annotations={contract.TESTS_BACKUP: of})
+    return replace(made.but(metadata__name="backup-test"), name="backup-test")
+
+
 def requesting(given: Given, cpu: object, memory: object) -> Given:
     """Returns the workload with these requests of its pods."""
     container = {"name": "main", "image": "registry/app:1", "resources": {"requests": {"cpu": cpu, "memory": memory}}}
@@ -403,7 +409,7 @@ def whole_stack(architecture: str = "100", profile: str = "production") -> list[
     """A whole cloud that breaks no rule, made from the reference architecture's own table."""
     norm = load_architecture(architecture)
     given = [stack(), cloud(architecture, profile), master_tier(), etcd(), *masters()]
-    given += [machine_pool("compute", 5), machine_pool("storage", 3), closed(), scheduled()]
+    given += [machine_pool("compute", 5), machine_pool("storage", 3), closed(), scheduled(), restoring()]
     for row in norm.owners:
         given += machines(row.service, row.dedicated_nodes)
     stateful = ("rabbitmq", "mysqld", "ceph-mon", "influxdb-grafana", "elasticsearch-kibana")

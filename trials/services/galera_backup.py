@@ -16,6 +16,7 @@ from trials.services.testbed import Broken, ServiceMachine, ServiceTestbed, plac
 from trials.trial_report import Proof
 
 BACKUP, RESTORE = "mysqld-backup/mysqld-backup", "mysqld-restore/mysqld-restore"
+COMPARE = "mysqld-backup-test/mysqld-backup-test"
 MEMBER = "mysqld-2"
 """The member whose data the jobs mount."""
 DATA, BACKUPS = "/var/lib/mysql", "/var/lib/mysql-backup"
@@ -68,12 +69,54 @@ def _back_up_and_destroy(
     code, said = run_job(cluster.members[MEMBER], containers[RESTORE])
     require(code == 1 and "is alive" in said, f"a running cluster was not protected: {said}")
     load.stop()
+    _compare(cluster, containers[COMPARE], notes)
     cluster.sql("mysqld-0", "DROP DATABASE bank; CREATE DATABASE bank; DROP USER client@'%'")
     cluster.wait_ready(MEMBER)
     time.sleep(1)  # the names of backups are times in seconds
     code, said = run_job(cluster.members[MEMBER], job)
     require(code == 0, f"the second backup failed: {said}")
     return saved
+
+
+def _compare(cluster: GaleraCluster, job: TriedContainer, notes: list[str]) -> None:
+    """Restores the backup to a scratch copy beside the running cluster, then damages the backup in three ways.
+
+    Raises Broken if the test of a sound backup fails, or that of a damaged one does not.
+    """
+    machine = cluster.members[MEMBER]
+    code, said = run_job(machine, job)
+    require(code == 0 and "was restored and has its content" in said, f"the test of a sound backup failed: {said}")
+    notes.append(said.splitlines()[-1])
+    sizes = cluster.sql("mysqld-0", _SIZE).split()[-1]
+    require(sizes == str(len(cluster.members)), f"size of the cluster after the test: {sizes}")
+    for how, (script, expected) in _DAMAGES.items():
+        machine.run(["sh", "-ec", _DAMAGED.format(script)], user="mysql")
+        code, said = run_job(machine, job)
+        machine.run(["sh", "-ec", f"cd {BACKUPS}; rm -r *Z; mv /tmp/sound $(cat name); rm name"], user="mysql")
+        require(code == 1 and expected in said, f"the test of a backup with {how} ended with {code}: {said}")
+        notes.append(f"the test of a backup with {how} failed: {said.splitlines()[0]}")
+    left = machine.run(["sh", "-c", f"ls {BACKUPS}"]).split()
+    require("scratch" not in left, f"left beside the backups: {left}")
+
+
+_DAMAGED = f"cd {BACKUPS}; ls -d *Z >name; cp -r *Z /tmp/sound; cd *Z; {{}}"
+_SIGNED = "find data -type f -exec sha256sum {} + >files.sha256"
+_DAMAGES = {
+    "a byte that changed in a file": (
+        "printf x | dd of=data/bank/transfer.ibd bs=1 seek=70000 conv=notrunc",
+        "other content than when it was made in data/bank/transfer.ibd",
+    ),
+    "a page that changed before its digest was taken": (
+        # The root page of the table's only index: page 3, of 16 KiB.
+        f"head -c 4000 /dev/zero | dd of=data/bank/transfer.ibd bs=1 seek=49200 conv=notrunc; {_SIGNED}",
+        "the restored copy has damaged tables: bank.transfer",
+    ),
+    "a table that the member had and the backup does not": (
+        f'sed -i \'s#"tables": {{#&"bank/other": 5, #\' backup.json; {_SIGNED}',
+        "the restored copy lacks bank/other",
+    ),
+}
+"""Ways to damage a backup: a shell script that is run in it, and what the test says."""
 
 
 def _restore(cluster: GaleraCluster, job: TriedContainer, notes: list[str]) -> None:

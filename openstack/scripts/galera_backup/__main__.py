@@ -1,4 +1,4 @@
-"""`python3 -m galera_backup backup` takes a backup of Galera, `python3 -m galera_backup restore` restores one."""
+"""`python3 -m galera_backup backup` takes a backup of Galera, `restore` restores one, and `test` tests one."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from collections.abc import Sequence
 from .backup import take
 from .backup_files import Refused, alone, say, settings
 from .restore import restore
+from .scratch import compare
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Takes or restores a backup, as the argument says. Returns 0, or 1 after an error, whose cause is printed."""
-    operations = {"backup": take, "restore": restore}
+    """Does what the argument names. Returns 0, or 1 after an error, whose cause is printed."""
+    operations = {"backup": take, "restore": restore, "test": compare}
     try:
         with alone():
             operations[arguments[0]](settings())

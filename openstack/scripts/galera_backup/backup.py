@@ -8,6 +8,7 @@ import shutil
 import time
 from pathlib import Path
 
+from . import content
 from .backup_files import ACCOUNT, BACKUPS, DATA, UNFINISHED, Refused, Settings, complete, require_space, run, say, size
 
 SYNCED = "4"
@@ -31,12 +32,16 @@ def take(settings: Settings) -> Path:
     data, began = unfinished / "data", time.time()
     account = f"--defaults-file={ACCOUNT}"
     server = [f"--host={settings.member}", f"--datadir={DATA}", "--galera-info"]
+    client = ("mariadb", account, f"--host={settings.member}")
+    before = content.tables(*client)
     run("mariadb-backup", account, "--backup", f"--target-dir={data}", *server)
+    tables = content.common(before, content.tables(*client))
     run("mariadb-backup", "--no-defaults", "--prepare", f"--target-dir={data}")
     position = checked(data)
+    content.write_digests(unfinished)
     name = time.strftime("%Y-%m-%dT%H-%M-%SZ", time.gmtime(began))
     written, seconds = size(data), round(time.time() - began, 1)
-    said = {"position": position, "bytes": written, "seconds": seconds}
+    said = {"position": position, "bytes": written, "seconds": seconds, "tables": tables}
     (unfinished / "backup.json").write_text(json.dumps(said) + "\n", encoding="utf-8")
     run("sync", "--file-system", str(BACKUPS))
     kept = unfinished.rename(BACKUPS / name)

@@ -18,6 +18,8 @@ BACKUPS = Path("/var/lib/mysql-backup")
 SETTINGS = Path("/etc/mysql/backup.json")
 ACCOUNT = Path("/etc/mysql/backup.cnf")
 UNFINISHED = "unfinished"
+SCRATCH = "scratch"
+"""Directory for a copy that was restored to test a backup."""
 
 
 class Refused(Exception):

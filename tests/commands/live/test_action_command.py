@@ -257,6 +257,7 @@ def test_the_templates_of_actions_are_in_the_rendered_tree() -> None:
     """The names that the command asks for are those that the components give."""
     assert {each.name for each in KNOWN.values() if each.kind == "cronjob"} == {
         "mysqld-backup",
+        "mysqld-backup-test",
         "mysqld-restore",
         "nova-online-data-migrations",
     }

@@ -26,16 +26,22 @@ NOW = datetime(2026, 11, 28, 12, tzinfo=UTC)
 LIMIT = timedelta(hours=30)
 
 
-def schedule(success: str = "", **spec: Any) -> Object:
-    metadata = {"name": "mysqld-backup", "creationTimestamp": "2026-11-01T10:00:00Z"}
+def schedule(success: str = "", name: str = "mysqld-backup", **spec: Any) -> Object:
+    metadata = {"name": name, "creationTimestamp": "2026-11-01T10:00:00Z"}
     status = {"lastScheduleTime": "2026-11-28T02:17:00Z"} | ({"lastSuccessfulTime": success} if success else {})
     return {"metadata": metadata, "spec": {"suspend": False} | spec, "status": status}
 
 
 def job(end: str, action: str = "mysqld-backup", condition: str = "Complete") -> Object:
     metadata = {"name": "mysqld-backup-by-hand-x7k2p", "annotations": {contract.ACTION: action}}
-    status = {"completionTime": end, "conditions": [{"type": condition, "status": "True"}]}
-    return {"metadata": metadata, "status": status}
+    ended = {"type": condition, "status": "True", "lastTransitionTime": end}
+    return {"metadata": metadata, "status": {"completionTime": end, "conditions": [ended]}}
+
+
+def scheduled_job(end: str, schedule: str, condition: str) -> Object:
+    """A Job that a CronJob made."""
+    made = job(end, condition=condition)
+    return {**made, "metadata": {"name": "x", "ownerReferences": [{"kind": "CronJob", "name": schedule}]}}
 
 
 class Batch:
@@ -81,6 +87,53 @@ def test_what_never_made_a_backup_is_late_when_one_was_due() -> None:
     assert found.newest is None
     assert found.is_late(NOW)
     assert not found.is_late(datetime(2026, 11, 2, 10, tzinfo=UTC))
+
+
+TESTED = schedule("2026-11-28T09:25:00Z", name="mysqld-backup-test")
+
+
+def test_the_last_restored_test_is_that_of_its_schedule_or_one_by_hand() -> None:
+    by_hand = job("2026-11-28T10:00:00Z", action="mysqld-backup-test")
+    for jobs, end in (((), (9, 25)), ((by_hand,), (10, 0)), ((job("2026-11-28T10:00:00Z"),), (9, 25))):
+        (found,) = of_galera(*jobs, schedules=(schedule(), TESTED)).found
+        assert found.test
+        assert (found.test.maker, found.test.newest) == (
+            "CronJob mysqld-backup-test",
+            datetime(2026, 11, 28, *end, tzinfo=UTC),
+        )
+        assert not found.test.is_late(NOW)
+        assert found.test.is_late(NOW + timedelta(days=2))
+
+
+FAILED = "the test of 2026-11-28 11:00 UTC failed"
+
+
+@pytest.mark.parametrize(
+    ("failed", "problem"),
+    [
+        (job("2026-11-28T11:00:00Z", "mysqld-backup-test", "Failed"), FAILED),
+        (scheduled_job("2026-11-28T11:00:00Z", "mysqld-backup-test", "Failed"), FAILED),
+        (scheduled_job("2026-11-28T09:00:00Z", "mysqld-backup-test", "Failed"), ""),
+        (scheduled_job("2026-11-28T11:00:00Z", "mysqld-backup-test", "FailureTarget"), ""),
+        (scheduled_job("2026-11-28T11:00:00Z", "mysqld-backup", "Failed"), ""),
+    ],
+)  # fmt: skip
+def test_a_test_that_failed_after_the_last_success_is_named(failed: Object, problem: str) -> None:
+    (found,) = of_galera(failed, schedules=(schedule(), TESTED)).found
+    assert found.test
+    assert (found.test.problem, found.test.is_late(NOW)) == (problem, bool(problem))
+
+
+def test_a_test_whose_schedule_is_gone_suspended_or_never_succeeded_is_late() -> None:
+    without, suspended = schedule(name="mysqld-backup-test"), schedule(name="mysqld-backup-test", suspend=True)
+    for tests, problem in (
+        ((), "the cluster does not have it"),
+        ((suspended,), "it is suspended"),
+        ((without,), ""),
+    ):
+        (found,) = of_galera(schedules=(schedule("2026-11-28T02:31:10Z"), *tests)).found
+        assert found.test
+        assert (found.test.problem, found.test.newest, found.test.is_late(NOW)) == (problem, None, True)
 
 
 def test_a_schedule_that_is_gone_or_suspended_is_late_also_after_a_backup_by_hand() -> None:

@@ -11,7 +11,7 @@ import pytest
 from blueprint.plan.planner import plan
 from operations.living import beside_quorums, status_text
 from operations.living.agents import LivingAgent, LivingAgents
-from operations.living.backups import LivingBackup, LivingBackups
+from operations.living.backups import LivingBackup, LivingBackups, RestoredTest
 from operations.living.certificates import Certificate
 from operations.living.cloud import LivingCloud
 from operations.living.leaving import leaves
@@ -104,15 +104,21 @@ def test_certificates_that_expire_soon() -> None:
 
 def test_backups_that_are_late_are_named_and_the_newest_of_each_kind() -> None:
     now, limit = datetime.now(UTC), timedelta(hours=30)
+    tested = RestoredTest("CronJob mysqld-backup-test", now - timedelta(days=2, minutes=3), limit, problem="it failed")
+    never = RestoredTest("CronJob own-test", None, limit, now - timedelta(days=2))
     made = (
-        LivingBackup("mysqld", "CronJob mysqld-backup", now - timedelta(days=3, hours=7), limit),
+        LivingBackup("mysqld", "CronJob mysqld-backup", now - timedelta(days=3, hours=7), limit, test=tested),
+        LivingBackup("own", "CronJob own", now, limit, test=never),
         LivingBackup("neutron-mysqld", "CronJob neutron-mysqld-backup", None, limit, stopped="it is suspended"),
         LivingBackup("etcd", "timer on master1", now - timedelta(hours=5, minutes=2), timedelta(hours=2)),
         LivingBackup("etcd", "timer on master2", now - timedelta(minutes=41), timedelta(hours=2)),
     )
     cloud = living(PLAN, backups=LivingBackups(made, ("the copies of etcd's data on master3 were not read: x",)))
     text = shown(cloud)
-    assert "Newest backups: mysqld 3 d 7 h ago, etcd 41 min ago.\n" in text
+    assert "Newest backups: mysqld 3 d 7 h ago, own 0 min ago, etcd 41 min ago.\n" in text
+    assert "Last backups restored and compared: mysqld 2 d 0 h ago.\n" in text
+    assert "mysqld, CronJob mysqld-backup-test: the last backup was restored 2 d 0 h ago; it failed\n" in text
+    assert "own, CronJob own-test: none was restored; its schedule allows 1 d 6 h\n" in text
     assert "mysqld, CronJob mysqld-backup: the newest backup is 3 d 7 h old; its schedule allows 1 d 6 h\n" in text
     assert "neutron-mysqld, CronJob neutron-mysqld-backup: there is no backup; it is suspended\n" in text
     assert "etcd, timer on master1: the newest backup is 5 h 02 min old; its schedule allows 2 h 00 min\n" in text
@@ -120,7 +126,9 @@ def test_backups_that_are_late_are_named_and_the_newest_of_each_kind() -> None:
     assert "the copies of etcd's data on master3 were not read: x" in text
     assert status_text.exit_code(cloud) == 0
     document = status_text.document(cloud, ())
-    assert [each["late"] for each in document["backups"]] == [True, True, True, False]
+    assert [each["late"] for each in document["backups"]] == [True, False, True, True, False]
+    first, *_, last = [each["restored"] for each in document["backups"]]
+    assert (first["maker"], first["late"], last) == ("CronJob mysqld-backup-test", True, None)
     assert document["unasked"] == ["the copies of etcd's data on master3 were not read: x"]
     json.dumps(document)
 

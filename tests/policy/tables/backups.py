@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from policy.rules.backups import backup_ends, database_is_backed_up
+from policy.rules.backups import backup_ends, backup_is_restored, database_is_backed_up
 from tests.policy.cases import case
-from tests.policy.world import UNKNOWN, cloud, companion, config_map, quorum, reading, scheduled, service
+from tests.policy.world import UNKNOWN, cloud, companion, config_map, quorum, reading, restoring, scheduled, service
 
 DATABASE = quorum("mysqld", "mysqld-server")
 
@@ -126,4 +126,42 @@ CASES = (
     case(backup_ends, "a suspended one", scheduled(suspend=True)),
     case(backup_ends, "other CronJobs", scheduled("tar c /etc")),
     case(backup_ends, "an unknown policy", scheduled(concurrencyPolicy=UNKNOWN), undecided="backup"),
+    case(database_is_backed_up, "only a test of backups", cloud(), DATABASE, restoring(), fails="mysqld"),
+    case(backup_is_restored, "with a test", cloud(), scheduled(), restoring(), passes="backup"),
+    case(
+        backup_is_restored,
+        "without a test",
+        cloud(),
+        scheduled(),
+        fails="backup",
+        message="no CronJob that is not suspended restores its backups; expected one that compares them",
+    ),
+    case(
+        backup_is_restored,
+        "a test that is suspended",
+        cloud(),
+        scheduled(),
+        restoring().but(spec__suspend=True),
+        fails="backup",
+    ),
+    case(backup_is_restored, "a test of other backups", cloud(), scheduled(), restoring("other"), fails="backup"),
+    case(
+        backup_is_restored,
+        "a test in another namespace",
+        cloud(),
+        scheduled(),
+        restoring().but(metadata__namespace="other"),
+        fails="backup",
+    ),
+    case(backup_is_restored, "no backups", cloud(), restoring()),
+    case(backup_is_restored, "a lab", cloud(profile="lab"), scheduled()),
+    case(backup_is_restored, "somebody else's database", scheduled()),
+    case(
+        backup_is_restored,
+        "a test whose backups are not known",
+        cloud(),
+        scheduled(),
+        restoring(UNKNOWN),
+        undecided="cloud",
+    ),
 )

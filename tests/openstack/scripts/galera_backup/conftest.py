@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from openstack.scripts.galera_backup import backup, backup_files, restore
+from openstack.scripts.galera_backup import backup, backup_files, content, restore, scratch
 from tests.openstack.scripts.galera_backup.programs import Programs
 
 
@@ -19,9 +19,9 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Programs:
     found = Programs()
     for directory in ("data", "backups"):
         (tmp_path / directory).mkdir()
-    for module in (backup, restore):
+    for module in (backup, content, restore, scratch):
         monkeypatch.setattr(module, "run", found)
-    for module in (backup, restore, backup_files):
+    for module in (backup, restore, scratch, backup_files):
         monkeypatch.setattr(module, "DATA", tmp_path / "data", raising=False)
         monkeypatch.setattr(module, "BACKUPS", tmp_path / "backups", raising=False)
     monkeypatch.setattr(backup, "PATIENCE", 0)

@@ -20,7 +20,9 @@ def test_a_backup_gets_its_name_when_it_is_complete_and_the_oldest_are_removed()
     older("2026-01-01T00-00-00Z", "2026-01-02T00-00-00Z")
     kept = backup.take(SETTINGS)
     assert there() == ["2026-01-02T00-00-00Z", kept.name]
-    assert json.loads((kept / "backup.json").read_text())["position"] == f"{UUID}:7"
+    said = json.loads((kept / "backup.json").read_text())
+    assert said["position"] == f"{UUID}:7"
+    assert said["tables"] == {"keystone/user": 8, "nova/instances": 54}
 
 
 def test_a_backup_at_another_position_is_not_kept_and_removes_no_other(programs: Programs) -> None:
