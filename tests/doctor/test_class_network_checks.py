@@ -12,6 +12,7 @@ from blueprint.stackfile.class_networks import ClassName, ClassNetwork
 from doctor import class_network_checks
 from doctor.facts import ReadFacts, parse
 from doctor.login import Reading
+from tests import host_programs
 from tests.doctor.test_checks import machine, reading
 
 NETWORKS: dict[ClassName, ClassNetwork] = {
@@ -69,10 +70,11 @@ def test_what_does_not_arrive_is_named() -> None:
 
 def sent(mtu: int, peers: Sequence[str]) -> ReadFacts:
     """Runs the script in a network namespace whose only interface has two addresses and this MTU."""
+    host_programs.require(["ping"], ["iputils-ping"])
     made = f"ip link set lo mtu {mtu} up && ip address add 10.21.0.1/32 dev lo && ip address add 10.21.0.2/32 dev lo"
     check = f"{made} && ping -c 1 10.21.0.1"
     if subprocess.run(["unshare", "--net", "sh", "-c", check], capture_output=True, check=False).returncode:
-        pytest.skip("needs root, network namespaces and ping")
+        pytest.skip("needs root and network namespaces")
     lines = "\n".join(f"10.21.0.1 8972 {peer}" for peer in peers)
     script = f"peers='{lines}'\n{class_network_checks.REACH.read_text(encoding='utf-8')}"
     inside = ["unshare", "--net", "sh", "-c", f"{made} && exec sh -s"]

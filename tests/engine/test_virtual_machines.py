@@ -20,6 +20,7 @@ from commands.trials import lab_stack
 from console.errors import UserError
 from console.progress import Reporter
 from policy.facts.machines.host_commands import COPY_TO_REMOTE, REMOTE
+from tests import host_programs
 from tests.engine.conftest import Project, open_project
 from tests.engine.test_ssh_machines import HOST_KEY, inputs
 from tests.stacks import ROOT, STACKS
@@ -33,6 +34,7 @@ KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZG
 @pytest.fixture
 def live(tmp_path: Path, engine: dict[str, str]) -> Project:
     """The stack dev with the target live; no virt host of it exists."""
+    host_programs.require(libvirt_provider.HELPERS, [*libvirt_provider.HELPERS.values()])
     try:
         libvirt_provider.ensure(installed(ROOT), Reporter())
     except UserError as reason:

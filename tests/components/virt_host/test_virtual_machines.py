@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 from collections.abc import Callable
 from ipaddress import IPv4Network
@@ -25,6 +24,7 @@ from components.virt_host.cloud_init import Guest, Interface, meta_data, network
 from components.virt_host.domain import DOMAIN, files
 from components.virt_host.redefinition import Redefinition, RestartError
 from contract import LIBVIRT_DISKS
+from tests import host_programs
 from tests.fakes import script
 from tests.stacks import parsed, server
 
@@ -93,7 +93,6 @@ def test_time_servers_and_a_name_with_its_domain() -> None:
     assert (data["hostname"], data["prefer_fqdn_over_hostname"]) == ("k8s-1.example.org", True)
 
 
-@pytest.mark.skipif(not shutil.which("xsltproc"), reason="this host has no xsltproc")
 @pytest.mark.parametrize(
     "template",
     [
@@ -104,6 +103,7 @@ def test_time_servers_and_a_name_with_its_domain() -> None:
 )
 def test_the_provider_gets_the_definition_to_the_byte(template: str | None, tmp_path: Path) -> None:
     """But for what XML does not tell apart: the declaration, quotes and white space between elements."""
+    host_programs.require(["xsltproc"], ["xsltproc"])
     text = template or files(machine(), None)[DOMAIN]
     (tmp_path / "sheet").write_text(stylesheet(text), encoding="utf-8")
     (tmp_path / "input").write_text("<domain><name>generated</name></domain>", encoding="utf-8")

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import host_programs
 from tests.trials.machines import base_image, virt_network
 from tests.trials.machines.virt_network import Place
 from trials.services.testbed import until
@@ -75,14 +76,7 @@ def require_programs(programs: Sequence[str] = PROGRAMS, packages: Sequence[str]
     """Installs what is missing. Skips the test if that is impossible here."""
     if os.geteuid() != 0:
         pytest.skip("libvirtd and network namespaces need root")
-    if missing := [name for name in programs if not shutil.which(name)]:
-        if not shutil.which("apt-get"):
-            pytest.skip(f"this host has no {', '.join(missing)}, and no apt")
-        environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
-        for words in (["update"], ["install", "--yes", "--no-install-recommends", *packages]):
-            done = subprocess.run(["apt-get", *words], env=environment, capture_output=True, text=True, check=False)
-            if done.returncode:
-                pytest.skip(f"this host has no {', '.join(missing)}, and apt-get {words[0]} failed")
+    host_programs.require(programs, packages)
     if Path("/run/libvirt/libvirt-sock").exists() and _answers(QEMU):
         pytest.skip("a libvirtd runs on this host; the test would change its virtual machines")
 
