@@ -91,9 +91,8 @@ def not_retired(services: Iterable[ServicePlan]) -> tuple[ServicePlan, ...]:
 
 def by_architecture(settings: Settings, inventory: Sequence[Machine], architecture: Architecture) -> Layout:
     """Assigns machines to the rows that have dedicated nodes, and the other rows to the pools that they may run on."""
-    nodes, problems = pools.assign_pools(
-        inventory, architecture, {row.service: replicas.dedicated_nodes(row, settings) for row in architecture.owners}
-    )
+    needed = {row.service: replicas.dedicated_nodes(row, settings) for row in architecture.owners}
+    nodes, problems = pools.assign_pools(inventory, architecture, needed, is_lab=settings.is_lab)
     sizes = Counter(node.pool for node in nodes)
     dedicated = [node for node in nodes if node.dedicated_to]
     services = tuple(_service_plan(row, settings, dedicated, sizes) for row in architecture.rows)

@@ -37,13 +37,15 @@ from contract import COMPUTE_POOL, CONTROLLER_POOL, MASTER_POOL, MONITORING_POOL
 
 
 def assign_pools(
-    machines: Sequence[Machine], architecture: Architecture, dedicated: Mapping[str, int]
+    machines: Sequence[Machine], architecture: Architecture, dedicated: Mapping[str, int], *, is_lab: bool
 ) -> tuple[tuple[Node, ...], list[Problem]]:
     """Returns every node with its pool, in the order of `machines`, and problems if there are too few machines.
 
-    `dedicated`: how many dedicated nodes each service needs. A problem states the nodes needed, available and to add.
+    `dedicated`: how many dedicated nodes each service needs. `is_lab`: whether the stack is a lab.
+    A problem states the nodes needed, available and to add.
     """
-    problems = [*pin_problems(machines, architecture, dedicated), *_shortage(machines, architecture, dedicated)]
+    shortage = _shortage(machines, architecture, dedicated, is_lab=is_lab)
+    problems = [*pin_problems(machines, architecture, dedicated), *shortage]
     owners = _Owners(machines, architecture, dedicated)
     owners.take_pinned()
     owners.take_numbered()
@@ -216,7 +218,7 @@ def _turns(owners: Sequence[_Owner]) -> list[_Owner]:
 
 
 def _shortage(
-    machines: Sequence[Machine], architecture: Architecture, dedicated: Mapping[str, int]
+    machines: Sequence[Machine], architecture: Architecture, dedicated: Mapping[str, int], *, is_lab: bool
 ) -> Iterator[Problem]:
     roles = Counter(role for machine in machines for role in set(machine.roles))
     needed = sum(dedicated.values())
@@ -224,13 +226,20 @@ def _shortage(
     # Only monitoring services can use monitoring nodes, so more of these nodes than they need do not count.
     there = roles[CONTROLLER_POOL] + min(roles[MONITORING_POOL], monitoring)
     if there < needed:
+        # A lab without the architecture's own nodes has none that are dedicated: more replicas are what its own lack.
+        raised = [row.service for row in architecture.owners if dedicated[row.service] > row.dedicated_nodes]
+        advice = (
+            f"or write fewer replicas of {' and '.join(raised)}"
+            if is_lab
+            else "name a smaller architecture, or write quorate:profile: lab, which builds small stacks without "
+            "dedicated nodes"
+        )
         lines = ", ".join(f"{row.row} {dedicated[row.service]}" for row in architecture.owners)
         yield Problem(
             "quorate:servers",
             f"architecture {architecture.name} dedicates {needed} nodes ({lines}; {architecture.source}), "
             f"the stack has {roles[CONTROLLER_POOL]} of role controller and {roles[MONITORING_POOL]} of role "
-            f"monitoring; add {needed - there} with role controller, name a smaller architecture, or write "
-            "quorate:profile: lab, which builds small stacks without dedicated nodes",
+            f"monitoring; add {needed - there} with role controller, {advice}",
         )
 
 

@@ -27,5 +27,12 @@ def test_the_newest_entry_of_the_changelog_is_this_version() -> None:
     assert first == VERSION
 
 
+def test_the_page_of_masters_names_the_kubernetes_that_tests_build() -> None:
+    (built,) = re.findall(
+        r"k8s\.io/kubernetes v(\S+) // indirect", (ROOT / "toolchain/cluster/kubernetes/go.mod").read_text("utf-8")
+    )
+    assert f"tests run {built})" in (ROOT / "docs/masters.md").read_text(encoding="utf-8")
+
+
 def test_no_rule_is_of_a_later_version() -> None:
     assert max(numbers(rule.since) for rule in RULES) <= numbers(VERSION)

@@ -257,6 +257,19 @@ def test_replicas_of_an_owner_take_dedicated_nodes_of_their_own() -> None:
     assert len(result.pool("mysqld")) == 5
 
 
+@pytest.mark.parametrize(
+    ("profile", "advice"),
+    [
+        ("lab", "or write fewer replicas of mysqld"),
+        ("production", "name a smaller architecture, or write quorate:profile: lab, which builds small stacks without"),
+    ],
+)
+def test_too_few_nodes_for_more_replicas_are_an_error_with_what_to_write(profile: str, advice: str) -> None:
+    config = full_size("100", profile=profile, services={"mysqld": {"replicas": 5}})
+    with pytest.raises(InvalidStackError, match=f"add 2 with role controller, {advice}"):
+        planned(config)
+
+
 def test_the_smallest_architecture_that_holds_the_computes_is_taken() -> None:
     config = full_size("500", computes=301)
     del config["architecture"]
