@@ -67,6 +67,7 @@ def _of_projects(settings: Settings) -> Iterator[Problem]:
     yield from _options(settings)
     yield from environment_options.problems(settings)
     yield from further_clusters.problems(settings)
+    yield from _probes(settings)
     yield from secret_versions.problems(settings)
 
 
@@ -151,6 +152,13 @@ def _service(name: str, override: Override) -> Iterator[Problem]:
     size = sum(len(text.encode()) for text in override.config.values())
     if size > CONFIG_LIMIT:
         yield Problem(f"{key}.config", f"its files have {size} bytes together; write {CONFIG_LIMIT} or less")
+
+
+def _probes(settings: Settings) -> Iterator[Problem]:
+    for name, override in settings.services.items():
+        if process := settings.records.processes.get(further_clusters.process(settings, name)):
+            for kind, message in override.probes.without_effect(process):
+                yield Problem(f"quorate:services.{name}.probes.{kind}", message)
 
 
 def _options(settings: Settings) -> Iterator[Problem]:

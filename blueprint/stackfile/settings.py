@@ -20,6 +20,7 @@ from blueprint.stackfile.class_networks import CLASSES, ClassName, ClassNetwork
 from blueprint.stackfile.cloud_content import Bootstrap
 from blueprint.stackfile.image_settings import Images
 from blueprint.stackfile.preparation_settings import Preparation, long_form, or_kind
+from blueprint.stackfile.probe_times import Probes
 from blueprint.stackfile.resources import PodSize
 from blueprint.stackfile.servers import Server, or_path
 from blueprint.stackfile.values import (
@@ -84,6 +85,9 @@ class Override(Strict):
     replicas: Instances | None = None
     image: Annotated[Image | None, Field(description="a whole reference, best pinned by digest")] = None
     resources: Annotated[PodSize, Field(description="CPU and memory of a pod, all its containers together")] = PodSize()
+    probes: Annotated[
+        Probes, Field(description="times of the probes of all its containers, such as {liveness: {periodSeconds: 30}}")
+    ] = Probes()
     options: Options = {}
     config: Annotated[dict[str, str], Field(description="further files: name to content")] = {}
 

@@ -15,39 +15,19 @@ from pathlib import PurePosixPath
 
 import contract
 from blueprint.openstack.projects.process_definition import (
-    CommandProbe,
-    Connection,
     Container,
     HostPath,
-    Http,
-    Probe,
     ProcessDefinition,
     Resources,
-    Tcp,
 )
 from blueprint.plan.layout import ServicePlan
 from blueprint.stackfile.settings import Settings
 from components.kubernetes_api import core, meta
-from components.openstack import affinity, labels, storage
+from components.openstack import affinity, labels, probes, storage
 from components.openstack.scope import Scope
 from components.secrets import placeholder
 from openstack import data, images, kolla, node_values
 
-PERIOD = 10
-"""Seconds between two probes, Kubernetes' default."""
-COMMAND_PERIOD = 30
-"""Seconds between two commands of a readiness or startup probe. Each takes CPU of the container runtime too: 0.1 s or
-more, and when the power of a server is back, those of all its containers compete with their start. Project figure."""
-SLOW_COMMAND_PERIOD = 60
-"""The same for liveness probes, and for the readiness of processes that no Service sends clients to. Project figure."""
-CONNECT = 11
-"""Minutes that a process without an API may take to connect for the first time before kubelet restarts it. An agent of
-Neutron was seen to hang in its start for good. If RabbitMQ is away for long, kubelet's delay between two restarts stays
-at 10 s, because these are more than 10 minutes (twice its MaxContainerBackOff). Project figure."""
-STALL = 2
-"""Minutes that a member of a quorum may not respond before kubelet restarts it. On a host that stalls, a restarted
-member would be missing for longer: it has to recover, and a database to receive what it missed. The default of 30 s
-restarted two members of Galera on a host that was short of memory. Project figure."""
 DEREGISTRATION = 10
 """Seconds that a terminating pod behind a Service continues to serve: until kube-proxy on every node has removed it and
 added the pod that has become Ready before. kube-proxy writes its rules once a second; large clusters and busy hosts
@@ -126,6 +106,7 @@ class Pod:
 
     def _container(self, container: Container, resources: core.ResourceRequirementsArgs) -> core.ContainerArgs:
         main = container is self.process.containers[0]
+        times = self.placement.override.probes
         return core.ContainerArgs(
             name=container.name,
             image=images.reference(container, self.settings, self.placement.override, main=main),
@@ -138,20 +119,14 @@ class Pod:
                 for port in container.ports
             ]
             or None,
-            readiness_probe=_readiness_probe(container.ready),
-            liveness_probe=self._liveness_probe(container),
-            startup_probe=_startup_probe(container),
+            readiness_probe=probes.readiness(container, times.readiness),
+            liveness_probe=probes.liveness(container, times.liveness, quorum=self.placement.quorum),
+            startup_probe=probes.startup(container, times.startup),
             lifecycle=_lifecycle() if self.is_balanced else None,
             resources=resources,
             security_context=_security(container),
             volume_mounts=self._mounts(container),
         )
-
-    def _liveness_probe(self, container: Container) -> core.ProbeArgs | None:
-        if isinstance(container.alive, CommandProbe):
-            return _probe(container.alive, SLOW_COMMAND_PERIOD)
-        failures = STALL * 60 // PERIOD if self.placement.quorum else None
-        return _probe(container.alive, failures=failures) if container.alive else None
 
     def _mounts(self, container: Container) -> list[core.VolumeMountArgs] | None:
         mounts = [_host_mount(path) for path in container.host_paths]
@@ -288,38 +263,3 @@ def _security(container: Container) -> core.SecurityContextArgs:
         return core.SecurityContextArgs(privileged=True)
     profile = core.SeccompProfileArgs(type="RuntimeDefault")
     return core.SecurityContextArgs(seccomp_profile=profile, run_as_user=0 if container.user == "root" else None)
-
-
-def _startup_probe(container: Container) -> core.ProbeArgs | None:
-    """Returns the probe that delays the liveness probe, or that restarts a process which does not connect."""
-    if isinstance(container.ready, Connection):
-        return _startup(container.ready, CONNECT)
-    alive = container.alive
-    if isinstance(container.ready, Http) and alive == Tcp(container.ready.port):
-        # uWSGI accepts connections before it has loaded the API. Without an answer they fill its queue of 100, and then
-        # the liveness probe fails.
-        alive = container.ready
-    return _startup(alive, container.patience) if alive else None
-
-
-def _startup(probe: Probe, minutes: int) -> core.ProbeArgs:
-    period = COMMAND_PERIOD if isinstance(probe, CommandProbe) else PERIOD
-    return _probe(probe, period, failures=minutes * 60 // period)
-
-
-def _readiness_probe(probe: Probe) -> core.ProbeArgs:
-    if isinstance(probe, Connection):
-        return _probe(probe, SLOW_COMMAND_PERIOD)
-    return _probe(probe, COMMAND_PERIOD if isinstance(probe, CommandProbe) else PERIOD)
-
-
-def _probe(probe: Probe, period: int = PERIOD, *, failures: int | None = None) -> core.ProbeArgs:
-    timeout = probe.timeout if isinstance(probe, CommandProbe) else 5
-    return core.ProbeArgs(
-        http_get=core.HTTPGetActionArgs(port=probe.port, path=probe.path) if isinstance(probe, Http) else None,
-        exec_=core.ExecActionArgs(command=list(probe.command)) if isinstance(probe, CommandProbe) else None,
-        tcp_socket=core.TCPSocketActionArgs(port=probe.port) if isinstance(probe, Tcp) else None,
-        period_seconds=period,
-        timeout_seconds=timeout,
-        failure_threshold=failures,
-    )

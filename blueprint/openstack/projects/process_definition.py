@@ -185,8 +185,8 @@ class Container:
     """Whether the image uses Kolla's start script and config.json; False for Ceph's own image."""
     patience: Count = 15
     """Minutes that the container may take to start before kubelet restarts it. If `ready` is a Connection, they are
-    pod.CONNECT. When the power of a server is back, all its containers start at once, and a restart begins anew: with 5
-    minutes, kubelet restarted APIs twice on a host of two cores. Project figure."""
+    CONNECT (components/openstack/probes.py). When the power of a server is back, all its containers start at once, and
+    a restart begins anew: with 5 minutes, kubelet restarted APIs twice on a host of two cores. Project figure."""
     share: Count = 1
     """The container's share of the pod's CPU and memory, relative to the shares of the other containers."""
 

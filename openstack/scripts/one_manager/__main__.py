@@ -18,7 +18,8 @@ STALE = 60
 """Seconds without a written state after which this program hangs, and seconds without an answer of the API server after
 which a waiting pod is not ready to take over. Project figure."""
 CONNECT = 660
-"""Seconds that the command may take to connect to RabbitMQ for the first time, as other processes may (pod.CONNECT)."""
+"""Seconds that the command may take to connect to RabbitMQ for the first time, as other processes may
+(CONNECT in components/openstack/probes.py)."""
 
 
 def main(arguments: list[str]) -> int | str:
