@@ -170,7 +170,9 @@ def _services(name: str, args: ProcessArgs, opts: pulumi.ResourceOptions) -> lis
     pods = {contract.NAME: args.definition.name}
     if has_cluster_ip(args.definition, args.placement):
         ports = [
-            core.ServicePortArgs(name=target, port=port, target_port=target)
+            core.ServicePortArgs(
+                name=target, port=port, target_port=target, protocol=_protocol(args.definition, target)
+            )
             for target, port in args.definition.exposed.items()
         ]
         affinity = "ClientIP" if args.definition.sticky else None
@@ -179,13 +181,22 @@ def _services(name: str, args: ProcessArgs, opts: pulumi.ResourceOptions) -> lis
     if args.definition.kind == "StatefulSet" or args.definition.discovered:
         members = f"{args.definition.name}-members"
         ports = [
-            core.ServicePortArgs(name=port.name, port=port.number, target_port=port.name)
-            for container in args.definition.containers
-            for port in container.ports
+            core.ServicePortArgs(
+                name=port.name,
+                port=port.number,
+                target_port=port.name,
+                protocol=_protocol(args.definition, port.name),
+            )
+            for port in args.definition.ports
         ]
         spec = core.ServiceSpecArgs(cluster_ip="None", selector=pods, ports=ports, publish_not_ready_addresses=True)
         found.append(core.Service(f"{name}-members", metadata=_metadata(args, members), spec=spec, opts=opts))
     return found
+
+
+def _protocol(definition: ProcessDefinition, name: str) -> str | None:
+    """Returns the protocol of a process's port for a Service; None for TCP, which is Kubernetes' default."""
+    return next((port.protocol for port in definition.ports if port.name == name and port.protocol != "TCP"), None)
 
 
 def _volumes(name: str, args: ProcessArgs, opts: pulumi.ResourceOptions) -> list[pulumi.Resource]:

@@ -89,7 +89,8 @@ def _process_faults(process: ProcessDefinition) -> Iterator[Fault]:
     )
     names = [port.name for port in process.ports]
     yield from (("containers", f"{each} is the name of two ports of the pod; write another") for each in _twice(names))
-    services = list(map(str, process.exposed.values()))
+    protocols = {port.name: port.protocol for port in process.ports}
+    services = [f"{number}/{protocols[name]}" for name, number in process.exposed.items() if name in protocols]
     yield from (("exposed", f"{each} is that of two ports; write another") for each in _twice(services))
     for target in process.exposed:
         if target not in ports:
