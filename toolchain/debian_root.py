@@ -1,9 +1,9 @@
 """Creates Debian root file systems for trials with real programs.
 
 There are roots for the database, the message queue and Prometheus; for Ceph; for Open vSwitch and QEMU; for a machine
-of the machine lab; for the lab's images of nginx and kube-proxy; and for virtual machines of libvirt. mmdebstrap
-creates a root in the user's cache, once for all clones, from the Debian mirror of the machine. This requires root and
-apt; without them, the trials are skipped.
+of the machine lab; for the lab's images of nginx and kube-proxy; for virtual machines of libvirt; and for an emulated
+host of the lab. mmdebstrap creates a root in the user's cache, once for all clones, from the Debian mirror of the
+machine. This requires root and apt; without them, the trials are skipped.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ MACHINE = Root(
     programs=("usr/bin/containerd", "usr/bin/systemd-nspawn", "usr/lib/systemd/systemd", "usr/sbin/runc"),
     suite="bookworm",
 )
-"""The root of a machine in the machine lab. It is Debian 12, because newer releases of systemd do not boot on a kernel
+"""The root of a machine in the machine lab. It is Debian 12, because newer releases of systemd do not boot on a host
 with cgroup v1 only."""
 NETWORK_IMAGES = Root(
     packages=("conntrack", "iptables", "kmod", "libnginx-mod-stream", "nftables", "nginx-light"),
@@ -157,6 +157,24 @@ GUEST = Root(
     suite="bookworm",
 )
 """The root of a virtual machine that libvirt defines, with a kernel and cloud-init (tests/trials/machines)."""
+EMULATED_HOST = Root(
+    packages=(
+        "apt",
+        "e2fsprogs",
+        "iproute2",
+        "kmod",
+        "linux-image-cloud-amd64",
+        "mount",
+        "openssh-client",
+        "procps",
+        "python3",
+        "systemd-sysv",
+        "udev",
+    ),
+    programs=("usr/bin/python3", "usr/lib/systemd/systemd", "usr/sbin/mkfs.ext4"),
+    suite="bookworm",
+)
+"""The root of a host of the machine lab, which mounts cgroup v2 only (tests/trials/machines). Its Python is 3.11."""
 _OPTIONS = (
     "--variant=apt",
     '--aptopt=Apt::Install-Recommends "false"',

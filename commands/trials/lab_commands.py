@@ -37,7 +37,7 @@ def start(root: Path, name: str) -> int:
     reporter = Reporter()
     found = stack.load(root, name)
     planned = found.plan
-    host.check(lab_of(name, planned, root))
+    reporter.say(host.check(lab_of(name, planned, root)))
     with interrupted_by_termination(), host.alone():
         if bring_up.recorded_stack() is None:  # the resources of an earlier lab are gone
             clean.forget(root, lab_stack.name_of(name))

@@ -57,7 +57,7 @@ def parts(plan: Plan, master: Node, certificates: Pki) -> Parts:
     documents = [
         _init_configuration(master),
         cluster_configuration(plan),
-        _kubelet_configuration(plan),
+        kubelet_configuration(plan),
         *([_LAB_PROXY] if plan.settings.is_lab else []),
         _join_configuration(master),
     ]
@@ -185,7 +185,8 @@ def _join_configuration(master: Node) -> dict[str, Any]:
     return kubelet.join_configuration(master) | {"controlPlane": {"localAPIEndpoint": _endpoint()}}
 
 
-def _kubelet_configuration(plan: Plan) -> dict[str, Any]:
+def kubelet_configuration(plan: Plan) -> dict[str, Any]:
+    """Returns the KubeletConfiguration, which the kubelets of all machines share."""
     return {
         "apiVersion": "kubelet.config.k8s.io/v1beta1",
         "kind": "KubeletConfiguration",

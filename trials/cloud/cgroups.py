@@ -1,7 +1,8 @@
-"""A cgroup for each machine in every hierarchy, so that machines do not share kubelet's `/kubepods`.
+"""A cgroup for each machine, so that machines do not share kubelet's `/kubepods`.
 
-A kubelet takes pods of other machines for orphans and removes their cgroups. So the hierarchy of cgroup v2 counts too,
-which hosts with cgroup v1 mount beside the others, without controllers.
+A kubelet takes pods of other machines for orphans and removes their cgroups. A host with cgroup v2 only has one
+hierarchy, in which systemd-nspawn makes a subtree of the machine's own. With cgroup v1 there is a cgroup in every
+hierarchy, also in that of cgroup v2 without controllers, which such hosts mount beside the others.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from console.errors import UserError
+
 ROOT = Path("/sys/fs/cgroup")
 UNIFIED = "unified"
 """Where systemd mounts cgroup v2 beside v1."""
@@ -19,7 +22,9 @@ PREFIX = "quorate-"
 ENDING = 60.0
 """Seconds until the processes of killed machines must be gone: a thousand of them take some."""
 NEEDED = ("cpu", "cpuset", "memory", "pids", "devices", "freezer", "name=systemd")
-"""Hierarchies that a machine's systemd, containerd and kubelet use."""
+"""Hierarchies of cgroup v1 that a machine's systemd, containerd and kubelet use."""
+DELEGATED = ("cpu", "cpuset", "io", "memory", "pids")
+"""Controllers of cgroup v2 that they use (Kubernetes, "About cgroup v2"; runc)."""
 SHARES_OF_PODS = 1024
 """CPU shares that kubelet gives the pods of a machine for each of its cores."""
 SHARES = 256
@@ -29,13 +34,34 @@ CONTROL_PLANE = 4
 """How many times as much a machine with an API server or etcd has. Project figure."""
 _FAST_CHANGES = "favordynmods"
 """Mount option of cgroup v2, which the kernel applies to all hierarchies (Linux 6.0, Control Group v2)."""
-_SHARES, _PROCESSES = "cpu.shares", "cgroup.procs"
+_SHARES, _WEIGHT, _PROCESSES = "cpu.shares", "cpu.weight", "cgroup.procs"
+_DEFAULT_SHARES, _DEFAULT_WEIGHT = 1024, 100
+"""What the kernel gives a new cgroup of v1 and v2 (Linux, Control Group v1 and v2)."""
+_HEAVIEST = 10000
+"""The largest weight of cgroup v2 (Linux, Control Group v2)."""
+_CONTROLLERS, _ENABLED = "cgroup.controllers", "cgroup.subtree_control"
 _PASSES = 3
 """How often all processes are moved: some start others meanwhile."""
 
 
+def is_v2() -> bool:
+    """Whether this host has cgroup v2 only."""
+    return (ROOT / _CONTROLLERS).exists()
+
+
+def version() -> str:
+    """Returns which cgroups this host has, in words."""
+    return "cgroup v2" if is_v2() else "cgroup v1"
+
+
 def hierarchies() -> dict[str, Path]:
-    """Returns the directory of this process's cgroup in each hierarchy, by the controllers' names."""
+    """Returns the directory in which machines' cgroups are, in each hierarchy, by the controllers' names.
+
+    With cgroup v1 it is this process's own cgroup. With v2 it is the root: any other cgroup with processes cannot give
+    controllers to those below (Linux, Control Group v2, "No Internal Process Constraint").
+    """
+    if is_v2():
+        return {"": ROOT}
     found: dict[str, Path] = {}
     for line in Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines():
         _, controllers, path = line.split(":", 2)
@@ -48,7 +74,10 @@ def hierarchies() -> dict[str, Path]:
 
 
 def missing() -> list[str]:
-    """Returns the hierarchies that the lab needs and this host does not offer."""
+    """Returns the hierarchies, or controllers of v2, that the lab needs and this host does not offer."""
+    if is_v2():
+        controllers = (ROOT / _CONTROLLERS).read_text(encoding="utf-8").split()
+        return [name for name in DELEGATED if name not in controllers]
     offered = {name for controllers in hierarchies() for name in controllers.split(",")}
     return [name for name in NEEDED if name not in offered]
 
@@ -72,15 +101,26 @@ def make_changes_fast(*, on: bool = True) -> bool:
 
 
 def create(machine: str) -> list[Path]:
-    """Creates a machine's cgroups and returns their directories."""
+    """Creates a machine's cgroups and returns their directories.
+
+    Raises UserError if the host has cgroup v2 and its root cannot give controllers to cgroups below, as in a container.
+    """
+    if is_v2():
+        try:
+            (ROOT / _ENABLED).write_text(" ".join(f"+{name}" for name in DELEGATED), encoding="utf-8")
+        except OSError as reason:
+            raise UserError(
+                f"{ROOT} gives machines no controllers ({reason.strerror}). Run the lab on the host itself, not in a "
+                "container."
+            ) from None
     return [_create(directory, machine) for directory in hierarchies().values()]
 
 
 def _create(parent: Path, machine: str) -> Path:
     directory = parent / f"{PREFIX}{machine}"
     directory.mkdir(exist_ok=True)
-    for name in ("cpuset.cpus", "cpuset.mems"):  # a new cpuset is empty, and no process may enter it
-        if (directory / name).exists():
+    for name in ("cpuset.cpus", "cpuset.mems"):  # a new cpuset of v1 is empty, and no process may enter it
+        if not is_v2() and (directory / name).exists():
             (directory / name).write_text((parent / name).read_text(encoding="utf-8"), encoding="utf-8")
     return directory
 
@@ -92,6 +132,10 @@ def weigh(machine: str, cores: int, *, has_control_plane: bool) -> None:
     waits for it, above all when the power of all servers comes back at once.
     """
     shares = cores * SHARES * (CONTROL_PLANE if has_control_plane else 1)
+    if is_v2():
+        weight = min(shares * _DEFAULT_WEIGHT // _DEFAULT_SHARES, _HEAVIEST)
+        (ROOT / f"{PREFIX}{machine}" / _WEIGHT).write_text(str(weight), encoding="utf-8")
+        return
     (_cpu() / f"{PREFIX}{machine}" / _SHARES).write_text(str(shares), encoding="utf-8")
 
 
@@ -101,9 +145,13 @@ def divide_processors(machine: str, cores: int) -> None:
     Otherwise each thread of its systemd, etcd, containerd and kubelet has the weight of one requested core of its pods,
     and on a busy host kubelet reports too late that its node is Ready.
 
+    With cgroup v2 the machine's systemd divides them, as on a server: its services are one slice beside the pods'.
+
     Called when its init is systemd: what that starts is in its cgroup. Before, systemd-nspawn could still make that
     cgroup the root that the machine sees, and kubelet would create the pods' cgroups inside.
     """
+    if is_v2():
+        return
     group = _cpu() / f"{PREFIX}{machine}"
     system = group / "system"
     system.mkdir(exist_ok=True)

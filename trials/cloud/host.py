@@ -34,11 +34,12 @@ _CHANGES_WERE_SLOW = DIRECTORY / "slow-cgroups.before"
 """Exists if the host's cgroups were changed slowly before the lab."""
 
 
-def check(lab: Lab) -> None:
-    """Raises UserError with everything that this host lacks."""
+def check(lab: Lab) -> str:
+    """Returns in words what was found of this host. Raises UserError with everything that it lacks."""
     problems = [*_problems(), *_sizes(lab)]
     if problems:
         raise UserError("This host cannot run the lab:\n" + "\n".join(f"  {problem}" for problem in problems))
+    return f"This host has {cgroups.version()} and {_available_memory():.1f} GiB of free memory."
 
 
 def _problems() -> list[str]:
@@ -52,9 +53,10 @@ def _problems() -> list[str]:
     if not shutil.which("apt-get"):
         found.append("it has no apt; the machines' root file system is made from the host's Debian mirror")
     if missing := cgroups.missing():
+        what = "controller" if cgroups.is_v2() else "hierarchy"
         found.append(
-            f"no cgroup v1 hierarchy for {', '.join(missing)}; only hosts with cgroup v1 mounted below "
-            f"{cgroups.ROOT} have been tried"
+            f"it has {cgroups.version()} below {cgroups.ROOT}, without a {what} for {', '.join(missing)}; boot it "
+            "without cgroup_disable"
         )
     return found
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from trials.cloud import calico_images
+from trials.cloud import calico_images, cgroups
 from trials.cloud.lab_machines import Lab, LabMachine
 
 PROGRAMS = "/opt/quorate"
@@ -35,7 +35,7 @@ version = 2
   [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
     runtime_type = "io.containerd.runc.v2"
     [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
-      SystemdCgroup = false
+      SystemdCgroup = {systemd}
 """
 # kubeadm starts kubelet when it has written the configuration. Before, kubelet would restart without end.
 _KUBELET_UNIT = """\
@@ -75,11 +75,11 @@ ExecStart=/bin/sh /etc/quorate-lab/container.sh
 WantedBy=multi-user.target
 """
 _CONTAINER = """\
-# Makes cgroups writable, which systemd-nspawn mounts read-only. Shows the cores and memory of the stack file, and
-# sysctls that kubelet wants and a container cannot change, as set. The cores have no topology: kubelet would write
-# their numbers into cpusets, and the host has fewer.
+# Makes cgroups of version 1 writable, which systemd-nspawn mounts read-only. Shows the cores and memory of the stack
+# file, and sysctls that kubelet wants and a container cannot change, as set. The cores have no topology: kubelet would
+# write their numbers into cpusets, and the host has fewer.
 for hierarchy in cpu cpuacct cpuset memory devices freezer blkio pids; do
-  mount -o remount,bind,rw "/sys/fs/cgroup/$hierarchy" || true
+  [ ! -d "/sys/fs/cgroup/$hierarchy" ] || mount -o remount,bind,rw "/sys/fs/cgroup/$hierarchy" || true
 done
 # systemd mounts it on a machine of its own; calico-node needs it.
 mount -o remount,rw /sys
@@ -115,26 +115,33 @@ esac
 _KUBELET_PATCH = f"""\
 apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
-failCgroupV1: false
-cgroupDriver: cgroupfs
 failSwapOn: false
 imageGCHighThresholdPercent: 100
 imageGCLowThresholdPercent: 99
 evictionHard: {{memory.available: {EVICTION}Mi, nodefs.available: 1%, imagefs.available: 1%, nodefs.inodesFree: 1%}}
 """
+_CGROUP_V1_PATCH = """\
+failCgroupV1: false
+cgroupDriver: cgroupfs
+"""
+"""With cgroup v1 a container's systemd makes no cgroups in the hierarchies of controllers. With v2 kubelet and
+containerd have the driver of the rendered configuration."""
 
 
 def write(lab: Lab, machine: LabMachine, pause: str) -> None:
     """Writes a machine's files into its upper directory, before its first start. `pause`: the sandbox image."""
+    is_v2 = cgroups.is_v2()
     files = {
         "etc/hostname": f"{machine.name}\n",
         "etc/hosts": _hosts(lab),
         "etc/resolv.conf": f"nameserver {lab.gateway}\n",
         "etc/containerd/config.toml": _CONTAINERD.format(
-            pause=pause, plugins=CALICO_PLUGINS if lab.calico else DEBIAN_PLUGINS
+            pause=pause,
+            plugins=CALICO_PLUGINS if lab.calico else DEBIAN_PLUGINS,
+            systemd="true" if is_v2 else "false",
         ),
         **_pod_network(lab, machine),
-        "etc/kubernetes/patches/kubeletconfiguration1+merge.yaml": _KUBELET_PATCH,
+        "etc/kubernetes/patches/kubeletconfiguration1+merge.yaml": _KUBELET_PATCH + ("" if is_v2 else _CGROUP_V1_PATCH),
         "etc/quorate-lab/container.sh": _CONTAINER,
         "etc/quorate-lab/cores": f"{machine.capacity.cpu}\n",
         "etc/quorate-lab/memory": f"{machine.capacity.memory * 1024 * 1024 + EVICTION * 1024}\n",

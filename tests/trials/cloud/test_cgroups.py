@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from console.errors import UserError
 from trials.cloud import cgroups
 
 MACHINE = "quorate-node1"
@@ -20,8 +21,49 @@ def cpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     group.mkdir()
     (group / "cgroup.procs").write_text("17\n18\n", encoding="utf-8")
     (group / "cpu.shares").write_text("1024", encoding="utf-8")
+    monkeypatch.setattr(cgroups, "ROOT", tmp_path)
     monkeypatch.setattr(cgroups, "hierarchies", lambda: {"memory": tmp_path / "memory", "cpu,cpuacct": tmp_path})
     return tmp_path
+
+
+@pytest.fixture
+def v2(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The root of a host with cgroup v2 only."""
+    (tmp_path / "cgroup.controllers").write_text("cpuset cpu io memory hugetlb pids\n", encoding="utf-8")
+    (tmp_path / "cpuset.mems").write_text("0\n", encoding="utf-8")
+    monkeypatch.setattr(cgroups, "ROOT", tmp_path)
+    return tmp_path
+
+
+def test_with_v2_a_machine_has_one_cgroup_below_the_root(v2: Path) -> None:
+    assert cgroups.missing() == []
+    assert cgroups.version() == "cgroup v2"
+    assert cgroups.create("node1") == [v2 / MACHINE]
+    assert (v2 / "cgroup.subtree_control").read_text(encoding="utf-8") == "+cpu +cpuset +io +memory +pids"
+    cgroups.divide_processors("node1", 8)
+    assert list((v2 / MACHINE).iterdir()) == [], "the machine's systemd makes what is below"
+    assert cgroups.remove() == []
+    assert not (v2 / MACHINE).exists()
+
+
+@pytest.mark.parametrize(
+    ("cores", "has_control_plane", "weight"), [(4, False, "100"), (8, True, "800"), (400, True, "10000")]
+)
+def test_with_v2_a_machine_has_a_weight(v2: Path, cores: int, weight: str, *, has_control_plane: bool) -> None:
+    cgroups.create("node1")
+    cgroups.weigh("node1", cores, has_control_plane=has_control_plane)
+    assert (v2 / MACHINE / "cpu.weight").read_text(encoding="utf-8") == weight
+
+
+def test_with_v2_missing_controllers_are_named(v2: Path) -> None:
+    (v2 / "cgroup.controllers").write_text("cpuset cpu io pids\n", encoding="utf-8")
+    assert cgroups.missing() == ["memory"]
+
+
+def test_with_v2_a_root_that_gives_no_controllers_is_an_error(v2: Path) -> None:
+    (v2 / "cgroup.subtree_control").mkdir()  # it cannot be written
+    with pytest.raises(UserError, match="gives machines no controllers"):
+        cgroups.create("node1")
 
 
 @pytest.mark.parametrize(("has_control_plane", "shares"), [(False, "2048"), (True, "8192")])

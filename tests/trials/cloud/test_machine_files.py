@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from blueprint.stackfile.loader import load_file
 from commands.trials import lab_stack
 from tests.components.machine.test_directory import shellcheck
 from tests.stacks import STACKS
-from trials.cloud import bring_up, image_store, node_files
+from trials.cloud import bring_up, cgroups, image_store, node_files
 from trials.cloud.lab_machines import Lab, LabMachine, lab_of
 
 SCRIPTS = Path(node_files.__file__).parent
@@ -55,6 +56,21 @@ def test_memory_that_kubelet_keeps_is_added(lab: Lab, upper: Path) -> None:
     assert patch["evictionHard"]["memory.available"] == f"{node_files.EVICTION}Mi"
     shown = int((upper / "etc/quorate-lab/memory").read_text(encoding="utf-8"))
     assert shown // 1024 - node_files.EVICTION == lab.machine("database1").capacity.memory * 1024
+
+
+@pytest.mark.parametrize("is_v2", [True, False])
+def test_kubelet_and_containerd_have_the_same_driver(lab: Lab, monkeypatch: pytest.MonkeyPatch, *, is_v2: bool) -> None:
+    """With cgroup v2 only it is the rendered one."""
+    monkeypatch.setattr(cgroups, "is_v2", lambda: is_v2)
+    machine = lab.machines[0]
+    node_files.write(lab, machine, "registry.example/pause:1")
+    etc = machine.directory / "upper/etc"
+    patch = yaml.safe_load((etc / "kubernetes/patches/kubeletconfiguration1+merge.yaml").read_text("utf-8"))
+    assert patch.get("cgroupDriver") == (None if is_v2 else "cgroupfs")
+    assert patch.get("failCgroupV1") == (None if is_v2 else False)
+    containerd = tomllib.loads((etc / "containerd/config.toml").read_text("utf-8"))
+    runc = containerd["plugins"]["io.containerd.grpc.v1.cri"]["containerd"]["runtimes"]["runc"]
+    assert runc["options"]["SystemdCgroup"] is is_v2
 
 
 def test_with_calico_the_first_master_has_its_manifest(lab: Lab, tmp_path: Path) -> None:
