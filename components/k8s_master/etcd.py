@@ -59,6 +59,9 @@ WantedBy=multi-user.target
 MEMBERS = "/usr/local/lib/quorate/members"
 """The script that asks and changes the cluster's members. Steps, and the checks of the quorum, call it."""
 
+COPIES = "/usr/local/lib/quorate/etcd-backup"
+"""The script that compares copies of etcd's data: new ones with the member, and the newest with what it was."""
+
 BACKUP = "/var/lib/etcd-backup"
 JOIN = "join-etcd"
 TIDY = "remove-lost-member"
@@ -72,7 +75,7 @@ _NEW, _RESTORED = f"{BACKUP}/new", f"{BACKUP}/restored"
 
 BACKUP_UNIT = f"""\
 [Unit]
-Description=Copy of etcd's data that was restored once, the first action before any update
+Description=Copy of etcd's data that was restored and compared, the first action before any update
 After=etcd.service
 
 [Service]
@@ -86,11 +89,42 @@ Environment=ETCDCTL_CACERT={RUNTIME}/ca.crt ETCDCTL_CERT={RUNTIME}/server.crt ET
 ExecStartPre=/bin/rm -rf {_NEW} {_RESTORED}
 ExecStart=/usr/bin/etcdctl snapshot save {_NEW}
 ExecStart=/usr/bin/etcdutl snapshot restore {_NEW} --data-dir={_RESTORED}
-ExecStart=/bin/sh -c 'exec mv {_NEW} {BACKUP}/$(date -u +%%Y%%m%%dT%%H%%M%%SZ).db'
+ExecStart={COPIES} keep
 ExecStopPost=/bin/rm -rf {_NEW} {_RESTORED}
 ExecStopPost=/usr/bin/find {BACKUP} -name *.db -mtime +{KEPT} -delete
+ExecStopPost=/usr/bin/find {BACKUP} -name *.content -mtime +{KEPT} -delete
 """
-"""A copy gets its name only after it was restored, to a directory that is deleted again. Otherwise the unit fails."""
+"""A copy gets its name only after it was restored, to a directory that is deleted again, and had the member's content.
+Otherwise the unit fails."""
+
+TEST_UNIT = f"""\
+[Unit]
+Description=Test of the newest copy of etcd's data: a scratch member without a network has its content
+
+[Service]
+Type=oneshot
+User=etcd
+UMask=0077
+StateDirectory=etcd-backup
+StateDirectoryMode=0700
+PrivateNetwork=yes
+Nice=10
+ExecStart={COPIES} test
+"""
+
+TEST_TIMER = """\
+[Unit]
+Description=Test of the newest copy of etcd's data, every day
+
+[Timer]
+OnCalendar=daily
+RandomizedDelaySec=6h
+Persistent=true
+
+[Install]
+WantedBy=timers.target
+"""
+"""A random delay keeps the members' machines from testing at the same time."""
 
 BACKUP_TIMER = """\
 [Unit]
@@ -148,9 +182,12 @@ def parts(machine: Node, members: Sequence[Node], certificates: Pki) -> Parts:
             File("/etc/etcd/etcd.env", literal(_environment(_settings(machine))), restarts=unit),
             # Read by a member without data only. So a change of the members restarts none.
             File("/etc/etcd/member.env", literal(_environment(_membership(machine, members)))),
-            File(MEMBERS, literal(_members()), mode=0o755),
+            File(MEMBERS, literal(_script("members.sh")), mode=0o755),
             File(f"{UNITS}/etcd-backup.service", literal(BACKUP_UNIT)),
             File(f"{UNITS}/etcd-backup.timer", literal(BACKUP_TIMER), restarts=Unit("etcd-backup.timer")),
+            File(COPIES, literal(_script("etcd_backup.sh")), mode=0o755),
+            File(f"{UNITS}/etcd-backup-test.service", literal(TEST_UNIT)),
+            File(f"{UNITS}/etcd-backup-test.timer", literal(TEST_TIMER), restarts=Unit("etcd-backup-test.timer")),
             File(f"{UNITS}/etcd-defragmentation.service", literal(DEFRAGMENTATION_UNIT)),
             File(
                 f"{UNITS}/etcd-defragmentation.timer",
@@ -216,6 +253,7 @@ _STEPS = (
         )
         for unit, does in (
             ("etcd-backup", "Starts the hourly copy of etcd's data."),
+            ("etcd-backup-test", "Starts the daily test of the newest copy of etcd's data."),
             ("etcd-defragmentation", "Starts the daily defragmentation of etcd's database."),
         )
     ),
@@ -223,8 +261,8 @@ _STEPS = (
 
 
 @cache
-def _members() -> str:
-    return (Path(__file__).parent / "members.sh").read_text(encoding="utf-8")
+def _script(name: str) -> str:
+    return (Path(__file__).parent / name).read_text(encoding="utf-8")
 
 
 def _settings(machine: Node) -> dict[str, str]:

@@ -1,8 +1,7 @@
 """When the newest backups were made, and when one was restored to a scratch copy and compared last.
 
 Backups of Galera are asked of their CronJobs, those of etcd are files on its members' machines. The Job of a test only
-succeeds if the restored copy has the content of the backup. A unit of etcd only succeeds with a copy that it has
-restored; the content is not compared.
+succeeds if the restored copy has the content of the backup; a machine of etcd writes when its last test succeeded.
 """
 
 from __future__ import annotations
@@ -21,11 +20,14 @@ from operations.action_job import BATCH
 from operations.living.answers import BACKUPS, Answer
 
 DIRECTORY = "/var/lib/etcd-backup"
-QUESTION = f"sh -c 'ls {DIRECTORY} 2>/dev/null; echo end'"
+QUESTION = f"sh -c 'cd {DIRECTORY} 2>/dev/null && {{ ls; cat last-test failed-test 2>/dev/null; }}; echo end'"
 """For a user who may read the directory, which is root."""
 HOURLY = timedelta(hours=2)
 """Age of etcd's newest copy on a machine from which it is late. The timer makes one every hour, up to 10 minutes later;
 the rest is for the copy itself, and for a timer that was due while the machine booted. Project figure."""
+DAILY = timedelta(hours=31)
+"""Age of the last restored test of etcd's copies on a machine from which it is late. The timer makes one every day, up
+to 6 hours later; the rest is for the test itself. Project figure."""
 
 
 @dataclass(frozen=True)
@@ -87,14 +89,25 @@ def of_etcd(answers: Mapping[str, Answer]) -> LivingBackups:
     found: list[LivingBackup] = []
     unasked: list[str] = []
     for machine, answer in answers.items():
-        lines = answer.parts.get(BACKUPS, "").split()
+        lines = answer.parts.get(BACKUPS, "").splitlines()
         if lines[-1:] != ["end"]:
             unasked.append(machine)
             continue
-        newest = max(filter(None, map(_began, lines)), default=None)
-        found.append(LivingBackup("etcd", f"timer on {machine}", newest, HOURLY))
+        copies = list(filter(None, map(_began, lines)))
+        newest = max(copies, default=None)
+        test = _test_on(machine, lines, min(copies, default=None))
+        found.append(LivingBackup("etcd", f"timer on {machine}", newest, HOURLY, test=test))
     said = f"the copies of etcd's data on {', '.join(unasked)} were not read: they are asked over SSH"
     return LivingBackups(tuple(found), (said,) if unasked else ())
+
+
+def _test_on(machine: str, lines: Sequence[str], since: datetime | None) -> RestoredTest:
+    """Returns the last restored test on a machine of etcd, by the files that its script writes."""
+    words = {each[0]: each[1] for each in (line.split() for line in lines) if len(each) > 1}
+    failed = _began(f"{words.get('failed', '')}.db")
+    problem = f"the test of {failed:%Y-%m-%d %H:%M} UTC failed" if failed else ""
+    newest = _began(f"{words.get('restored', '')}.db")
+    return RestoredTest(f"test on {machine}", newest, DAILY, since, problem)
 
 
 def _began(file: str) -> datetime | None:

@@ -434,7 +434,12 @@ def test_masters_say_which_quorum_their_restarts_disrupt(large: list[Recorded]) 
     for name, each in machines.items():
         restarts = each.inputs["restarts"]
         own = (
-            {"etcd.service": "etcd", "etcd-backup.timer": "", "etcd-defragmentation.timer": ""}
+            {
+                "etcd.service": "etcd",
+                "etcd-backup.timer": "",
+                "etcd-backup-test.timer": "",
+                "etcd-defragmentation.timer": "",
+            }
             if "master" in name
             else {}
         )

@@ -249,16 +249,18 @@ def test_every_member_of_etcd_is_copied_by_a_timer() -> None:
     """004, 5.5.10: a backup before any update."""
     for name in ("master1", "master2", "master3"):
         found = files(DEV, node(DEV, name))
-        saved, restored, named = (
+        saved, restored, compared = (
             line.removeprefix("ExecStart=")
             for line in found["/etc/systemd/system/etcd-backup.service"].splitlines()
             if line.startswith("ExecStart=")
         )
         assert saved == "/usr/bin/etcdctl snapshot save /var/lib/etcd-backup/new"
         assert restored.startswith("/usr/bin/etcdutl snapshot restore /var/lib/etcd-backup/new --data-dir=")
-        assert "mv /var/lib/etcd-backup/new /var/lib/etcd-backup/$(date" in named
+        assert compared == "/usr/local/lib/quorate/etcd-backup keep"
         assert "ETCDCTL_ENDPOINTS=https://127.0.0.1:2379" in found["/etc/systemd/system/etcd-backup.service"]
         assert "OnCalendar=hourly" in found["/etc/systemd/system/etcd-backup.timer"]
+        assert "PrivateNetwork=yes" in found["/etc/systemd/system/etcd-backup-test.service"]
+        assert "OnCalendar=daily" in found["/etc/systemd/system/etcd-backup-test.timer"]
     assert "/etc/systemd/system/etcd-backup.timer" not in files(DEV, node(DEV, "database1"))
 
 

@@ -69,7 +69,8 @@ def test_a_thousand_computes_are_one_resource_with_a_small_state(rendered: Proje
     # Every machine's files are in it twice, as facts and in its tree; a thousand trees would be 20 MB. The certificates
     # of a thousand computes are in it twice too, as input and output: 2.4 MB.
     # 8,661,132 on 2026-11-29, with a third job that has the programs for backups.
-    assert project.state_file.stat().st_size < 8_700_000
+    # 8,714,393 with the test of etcd's copies on each machine of a member.
+    assert project.state_file.stat().st_size < 8_750_000
     kinds = (contract.TREE, contract.MACHINE, contract.MACHINE_POOL)
     machines = [each for each in project.state().values() if each["type"] in kinds]
     # 2,008,226 on 2026-11-27: 35 trees, with the scripts of each machine. The check of etcd's version added 12 kB.

@@ -110,6 +110,7 @@ def test_a_machine_of_etcd_has_its_member_and_nothing_of_kubernetes(made: Plan) 
     assert {step.name for step in parts.steps if step.leave} == {
         "start-etcd",
         "start-etcd-backup",
+        "start-etcd-backup-test",
         "start-etcd-defragmentation",
     }
 

@@ -180,10 +180,30 @@ def test_copies_of_etcd_by_machine() -> None:
     assert found.unasked == (f"the copies of etcd's data on {names} were not read: they are asked over SSH",)
 
 
+def test_the_last_restored_test_of_etcd_by_machine() -> None:
+    copies = "20261126T091502Z.content\n20261126T091502Z.db\n20261128T110203Z.db\nlast-test\n"
+    said = {
+        "master1": Answer({"backups": f"{copies}restored 20261128T020000Z 20261128T010203Z.db\nend\n"}),
+        "master2": Answer({"backups": f"{copies}restored 20261126T120000Z 20261126T110203Z.db\nend\n"}),
+        "master3": Answer({"backups": f"{copies}restored 20261128T020000Z x.db\nfailed 20261128T113000Z\nend\n"}),
+        "master4": Answer({"backups": f"{copies}end\n"}),
+        "master5": Answer({"backups": "20261128T110203Z.db\nend\n"}),
+    }
+    tests = [each.test for each in backups.of_etcd(said).found if each.test]
+    assert [(each.newest and each.newest.day, each.problem, each.is_late(NOW)) for each in tests] == [
+        (28, "", False),
+        (26, "", True),
+        (28, "the test of 2026-11-28 11:30 UTC failed", True),
+        (None, "", True),
+        (None, "", False),
+    ]
+
+
 def test_the_question_names_the_copies_that_the_unit_makes(tmp_path: Path) -> None:
-    """The file's name is made by the unit's own command, and read by the question's, both run here."""
+    """The names are those that the script gives with real members (tests/proof/test_etcd_copies.py)."""
     assert backups.DIRECTORY == etcd.BACKUP
     assert "OnCalendar=hourly\nRandomizedDelaySec=10m" in etcd.BACKUP_TIMER
+    assert "OnCalendar=daily\nRandomizedDelaySec=6h" in etcd.TEST_TIMER
     question = backups.QUESTION.replace(etcd.BACKUP, str(tmp_path / "copies"))
 
     def asked() -> LivingBackup:
@@ -193,9 +213,13 @@ def test_the_question_names_the_copies_that_the_unit_makes(tmp_path: Path) -> No
     assert asked().newest is None
     (tmp_path / "copies").mkdir()
     (tmp_path / "copies" / "new").touch()
-    command = next(line for line in etcd.BACKUP_UNIT.splitlines() if "exec mv" in line)
-    command = command.removeprefix("ExecStart=").replace("%%", "%").replace(etcd.BACKUP, str(tmp_path / "copies"))
-    subprocess.run(["sh", "-c", command], check=True)
-    newest = asked().newest
-    assert newest
-    assert abs(datetime.now(UTC) - newest) < timedelta(minutes=5)
+    (tmp_path / "copies" / "20261128T091502Z.db").touch()
+    assert asked().newest == datetime(2026, 11, 28, 9, 15, 2, tzinfo=UTC)
+    (tmp_path / "copies" / "last-test").write_text("restored 20261128T100000Z 20261128T091502Z.db\n")
+    (tmp_path / "copies" / "failed-test").write_text("failed 20261128T110000Z\n")
+    test = asked().test
+    assert test
+    assert (test.newest, test.problem) == (
+        datetime(2026, 11, 28, 10, tzinfo=UTC),
+        "the test of 2026-11-28 11:00 UTC failed",
+    )
