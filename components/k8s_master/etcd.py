@@ -73,18 +73,21 @@ KEPT = 7
 
 _NEW, _RESTORED = f"{BACKUP}/new", f"{BACKUP}/restored"
 
+_IN_BACKUPS = """\
+Type=oneshot
+User=etcd
+UMask=0077
+StateDirectory=etcd-backup
+StateDirectoryMode=0700
+"""
+"""A service that runs once as the user etcd, in the directory of its copies."""
 BACKUP_UNIT = f"""\
 [Unit]
 Description=Copy of etcd's data that was restored and compared, the first action before any update
 After=etcd.service
 
 [Service]
-Type=oneshot
-User=etcd
-UMask=0077
-StateDirectory=etcd-backup
-StateDirectoryMode=0700
-Environment=ETCDCTL_ENDPOINTS=https://127.0.0.1:{CLIENT_PORT}
+{_IN_BACKUPS}Environment=ETCDCTL_ENDPOINTS=https://127.0.0.1:{CLIENT_PORT}
 Environment=ETCDCTL_CACERT={RUNTIME}/ca.crt ETCDCTL_CERT={RUNTIME}/server.crt ETCDCTL_KEY={RUNTIME}/server.key
 ExecStartPre=/bin/rm -rf {_NEW} {_RESTORED}
 ExecStart=/usr/bin/etcdctl snapshot save {_NEW}
@@ -102,12 +105,7 @@ TEST_UNIT = f"""\
 Description=Test of the newest copy of etcd's data: a scratch member without a network has its content
 
 [Service]
-Type=oneshot
-User=etcd
-UMask=0077
-StateDirectory=etcd-backup
-StateDirectoryMode=0700
-PrivateNetwork=yes
+{_IN_BACKUPS}PrivateNetwork=yes
 Nice=10
 ExecStart={COPIES} test
 """

@@ -96,8 +96,12 @@ def _require_known(facts: Facts, job: Workload) -> None:
             text.read()
 
 
+def _in_production(facts: Facts) -> bool:
+    return facts.profile == PRODUCTION and bool(facts.clouds)
+
+
 def _is_ours(facts: Facts, group: MemberGroup) -> bool:
-    if group.kind is not QuorumKind.GALERA or facts.profile != PRODUCTION or not facts.clouds:
+    if group.kind is not QuorumKind.GALERA or not _in_production(facts):
         return False
     if group.error:
         raise group.error
@@ -152,10 +156,6 @@ def backup_ends(_facts: Facts, job: Workload) -> Iterator[RuleProblem]:
         yield RuleProblem("concurrencyPolicy is Allow (the default)", "Forbid or Replace")
 
 
-def _in_production(facts: Facts, _job: Workload) -> bool:
-    return facts.profile == PRODUCTION and bool(facts.clouds)
-
-
 @rule(
     id="backup-is-restored",
     title="Scheduled backups of the database are restored on a schedule",
@@ -165,7 +165,7 @@ def _in_production(facts: Facts, _job: Workload) -> bool:
     remediation="Keep the CronJob mysqld-backup-test. Or add one that restores the backups to a copy and compares "
     "it, with the annotation quorate.io/tests-backup and the name of the CronJob that makes them.",
     subjects=_schedules,
-    applies=_in_production,
+    applies=lambda facts, _job: _in_production(facts),
     not_applicable_reason="the stack has no cloud in production with a scheduled backup",
     enforcement=ADVISORY,
     since="0.7.0",

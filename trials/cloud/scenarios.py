@@ -26,7 +26,9 @@ SCENARIOS = (
 """Packets and floating addresses, attached volumes and a reboot, boot from volumes, images of instances, backups."""
 LIMIT = 3000
 """Seconds for all of them, on a host without KVM."""
-_CONFIGURATION = """\
+_CONFIGURATION = (
+    tempest.SERVICES
+    + """\
 [DEFAULT]
 log_file = {directory}/tempest.log
 
@@ -42,9 +44,6 @@ auth_version = v3
 region = {region}
 v3_endpoint_type = public
 ca_certificates_file = {certificate}
-
-[identity-feature-enabled]
-api_v2 = false
 
 [compute]
 image_ref = {image}
@@ -84,17 +83,10 @@ connect_method = floating
 auth_method = keypair
 ssh_timeout = 400
 
-[service_available]
-cinder = true
-glance = true
-horizon = false
-neutron = true
-nova = true
-swift = false
-
 [oslo_concurrency]
 lock_path = {directory}/locks
 """
+)
 
 
 def run(lab: Lab, release: Path, settings: Path, instances: client.Instances) -> str:

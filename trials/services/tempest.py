@@ -21,7 +21,23 @@ LIMIT = 1800
 """Seconds that all smoke tests may take on a busy machine."""
 _TOTALS = re.compile(r"^ - (Passed|Skipped|Failed|Unexpected Success): (\d+)$", re.MULTILINE)
 _FAILED = re.compile(r"^\{\d+\} ((?:setUpClass )?\S+) .*\.\.\. FAILED$", re.MULTILINE)
-_CONFIGURATION = """\
+SERVICES = """\
+[identity-feature-enabled]
+api_v2 = false
+
+[service_available]
+cinder = true
+glance = true
+horizon = false
+neutron = true
+nova = true
+swift = false
+
+"""
+"""The part of tempest.conf that says which services and APIs there are. Object storage is not tried."""
+_CONFIGURATION = (
+    SERVICES
+    + """\
 [DEFAULT]
 log_file = /tempest/tempest.log
 
@@ -38,9 +54,6 @@ auth_version = v3
 region = RegionOne
 v3_endpoint_type = internal
 
-[identity-feature-enabled]
-api_v2 = false
-
 [compute]
 image_ref = {image}
 image_ref_alt = {image}
@@ -56,20 +69,13 @@ console_output = false
 [network-feature-enabled]
 api_extensions = {extensions}
 
-[service_available]
-cinder = true
-glance = true
-horizon = false
-neutron = true
-nova = true
-swift = false
-
 [validation]
 run_validation = false
 
 [oslo_concurrency]
 lock_path = /tempest/locks
 """
+)
 
 
 def smoke(cloud: ServiceCloud) -> Proof:
