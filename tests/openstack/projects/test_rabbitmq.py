@@ -148,8 +148,8 @@ def test_the_alarm_of_the_disk_follows_memory_and_volume(memory: int, volume: in
 
 
 def test_more_memory_for_a_broker_raises_its_alarm() -> None:
-    sized = {"services": {"rabbitmq": {"resources": {"limits": {"memory": "4Gi"}}}}}
-    made = [plan(parsed(full_size("100", profile=profile, **sized))) for profile in ("lab", "production")]
+    sized = {"rabbitmq": {"resources": {"limits": {"memory": "4Gi"}}}}
+    made = [plan(parsed(full_size("100", profile=profile, services=sized))) for profile in ("lab", "production")]
     limits = [
         next(line for line in text.splitlines() if line.startswith("disk_free_limit"))
         for each in made

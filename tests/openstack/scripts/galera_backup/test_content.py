@@ -79,8 +79,8 @@ def test_a_server_that_does_not_start_is_no_proof(monkeypatch: pytest.MonkeyPatc
         log = next(word.partition("=")[2] for word in command if word.startswith("--log-error="))
         return real(["sh", "-c", f"echo 'InnoDB: page is damaged' >{log}; exit 1"])
 
-    def silent(*command: object, **_options: object) -> subprocess.CompletedProcess[bytes]:
-        return subprocess.CompletedProcess(command, 1)
+    def silent(*_command: object, **_options: object) -> subprocess.CompletedProcess[bytes]:
+        return subprocess.CompletedProcess([], 1)
 
     monkeypatch.setattr(scratch.subprocess, "Popen", popen)
     monkeypatch.setattr(scratch.subprocess, "run", silent)
