@@ -238,9 +238,10 @@ def _supervisor(directory: Path) -> int | None:
 def _children(pid: int) -> list[int]:
     """Returns the children of a process; none if it has ended."""
     found: list[int] = []
-    for thread in Path(f"/proc/{pid}/task").glob("*/children"):
-        with suppress(OSError):
-            found += map(int, thread.read_text(encoding="utf-8").split())
+    with suppress(OSError):  # the process has ended
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            with suppress(OSError):  # the thread has
+                found += map(int, (thread / "children").read_text(encoding="utf-8").split())
     return found
 
 

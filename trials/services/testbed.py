@@ -501,9 +501,10 @@ def _hold(command: Sequence[str]) -> subprocess.Popen[bytes]:
 
 def _children(pid: int) -> list[int]:
     found: list[int] = []
-    for thread in Path(f"/proc/{pid}/task").glob("*/children"):
-        with suppress(OSError):
-            found += map(int, thread.read_text().split())
+    with suppress(OSError):  # the process has ended
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            with suppress(OSError):  # the thread has
+                found += map(int, (thread / "children").read_text().split())
     return found
 
 
