@@ -21,6 +21,12 @@ from blueprint.topology.definitions import catalogue
 KEY = "quorate:topology"
 _STORES = {"glance-api": ("glance", "glance-api.conf"), "cinder-volume": ("cinder", "cinder.conf")}
 """Services whose data is in Ceph unless the option DEFAULT.enabled_backends names another store: project and file."""
+_WITHOUT_CEPH = {
+    "glance": "keeps images in the file system of its pod, as Fuel-CCP does: a topology places no Ceph, several pods do "
+    "not share these images, and they are lost with the pod",
+    "cinder": "stores in Ceph, which a topology does not place",
+}
+"""What becomes of a project's data in a stack without Ceph."""
 
 
 def refusal(name: str, records: Records) -> str | None:
@@ -90,7 +96,7 @@ def store_warnings(settings: Settings, placement: Placement) -> Iterator[str]:
         written = any("enabled_backends" in each.options.get(file, {}).get("DEFAULT", {}) for each in holders if each)
         if name in placement.services and not written:
             key = f"quorate:projects.{project}.options.{file}.DEFAULT.enabled_backends"
-            yield f"topology: {name} stores in Ceph, which a topology does not place; write another store in {key}"
+            yield f"topology: {name} {_WITHOUT_CEPH[project]}; write another store in {key}"
 
 
 def _key(topology: Topology, service: str) -> str:

@@ -64,6 +64,8 @@ def _monitors(key: str, value: object) -> TopologyLine:
 def _enabled(key: str, project: str, value: object, *, is_external: bool) -> TopologyLine:
     if not isinstance(value, bool):
         return wrong(key, f"is {shown(value)}; write true or false")
+    if project == "glance" and not is_external:
+        return _images_without_ceph(key, asked=value)
     if project in _STORES and not value:
         advice = f"write enabled_backends in quorate:projects.{project}.options.{_STORES[project]}.DEFAULT"
         return left_out(key, f"it stores in Ceph unless an option names another store; {advice}")
@@ -76,3 +78,9 @@ def _enabled(key: str, project: str, value: object, *, is_external: bool) -> Top
         text = "no Ceph is named, so disks of virtual machines are on their computes"
         return refused(key, f"{text}; write ceph.fsid and ceph.mon_host, or false here")
     return TopologyLine(key, "same", "asks for what every stack has")
+
+
+def _images_without_ceph(key: str, *, asked: bool) -> TopologyLine:
+    if asked:
+        return left_out(key, "no Ceph is named; write ceph.fsid and ceph.mon_host, or quorate:ceph in the stack file")
+    return TopologyLine(key, "same", "images are in the file system of glance-api's pod, if no Ceph is named")

@@ -78,7 +78,7 @@ def test_names_and_ranges_of_real_clouds() -> None:
     assert ranges.value == ("physnet1:200:250", "physnet1:251:300")
 
 
-def test_a_topology_with_etcd_is_read_and_its_missing_store_is_named(tmp_path: Path, monkeypatch: Any) -> None:
+def test_a_topology_with_etcd_is_read_and_its_images_have_a_store(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.chdir(tmp_path)
     document = {
         "nodes": {"n[1-3]": {"roles": ["all"]}},
@@ -90,7 +90,12 @@ def test_a_topology_with_etcd_is_read_and_its_missing_store_is_named(tmp_path: P
     masters = server("control[1-3]", ["master"], "10.30.0.11", cpu=8, memory=16)
     made = planned(topology="ccp.yaml", servers=[nodes, masters])
     assert any("etcd" in each for each in made.warnings)
-    assert any("glance-api" in each and "Ceph" in each for each in made.warnings)
+    assert any("glance-api keeps images in the file system of its pod" in each for each in made.warnings)
+    assert not any("the Ceph cluster has no OSD" in each for each in made.warnings)
+    stores = setting(made, "glance-api", "glance-api.conf", "DEFAULT", "enabled_backends")
+    place = setting(made, "glance-api", "glance-api.conf", "files", "filesystem_store_datadir")
+    assert (stores and stores.value, place and place.value) == (("files:file",), "/var/lib/glance/images")
+    assert setting(made, "glance-api", "glance-api.conf", "ceph", "rbd_store_pool") is None
 
 
 def test_no_key_of_a_kubeconfig_is_ignored(tmp_path: Path) -> None:

@@ -242,6 +242,7 @@ def test_services_that_store_in_ceph_need_another_store() -> None:
         return [text for text in plan(parsed(stack(BUILT, projects=projects))).warnings if "Ceph" in text]
 
     images, volumes = told()
+    assert "glance-api keeps images in the file system of its pod" in images
     assert images.endswith(
         "write another store in quorate:projects.glance.options.glance-api.conf.DEFAULT.enabled_backends"
     )

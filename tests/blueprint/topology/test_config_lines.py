@@ -157,7 +157,14 @@ def test_an_external_ceph_is_that_of_the_documents() -> None:
         ({"nova": {"ceph": {"enable": True}}}, "nova.ceph.enable", "refused", "no Ceph is named, so disks"),
         ({"nova": {"ceph": {"enable": False}}}, "nova.ceph.enable", "same", "asks for what every stack has"),
         ({"nova": {"ceph": {"enable": 1}}}, "nova.ceph.enable", "refused", "is 1; write true or false"),
-        ({"glance": {"ceph": {"enable": False}}}, "glance.ceph.enable", "left out", "it stores in Ceph unless"),
+        ({"glance": {"ceph": {"enable": False}}}, "glance.ceph.enable", "same", "images are in the file system of"),
+        ({"glance": {"ceph": {"enable": True}}}, "glance.ceph.enable", "left out", "no Ceph is named; write ceph.fsid"),
+        (
+            {"ceph": {"mon_host": "a"}, "glance": {"ceph": {"enable": False}}},
+            "glance.ceph.enable",
+            "left out",
+            "it stores in Ceph unless",
+        ),
         ({"glance": {"ceph": {"pool_name": "p"}}}, "glance.ceph.pool_name", "left out", "belongs to an external Ceph"),
         ({"ceph": {"mon_host": 5}}, "ceph.mon_host", "refused", "is 5; write names or addresses with commas"),
         (
