@@ -22,8 +22,8 @@ KEY = "quorate:topology"
 _STORES = {"glance-api": ("glance", "glance-api.conf"), "cinder-volume": ("cinder", "cinder.conf")}
 """Services whose data is in Ceph unless the option DEFAULT.enabled_backends names another store: project and file."""
 _WITHOUT_CEPH = {
-    "glance": "keeps images in the file system of its pod, as Fuel-CCP does: a topology places no Ceph, several pods do "
-    "not share these images, and they are lost with the pod",
+    "glance": "keeps images in the file system of its pod, as Fuel-CCP does: a topology places no Ceph, several pods "
+    "do not share these images, and they are lost with the pod",
     "cinder": "stores in Ceph, which a topology does not place",
 }
 """What becomes of a project's data in a stack without Ceph."""
