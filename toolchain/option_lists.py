@@ -60,9 +60,12 @@ class WrittenOption(TypedDict, total=False):
 
 _UNLISTED: dict[str, dict[str, dict[str, WrittenOption]]] = {
     "cinder.conf": {"backend_defaults": {"backend_host": {"kind": "string"}}},
+    "dhcp_agent.ini": {"ovs": {"datapath_type": {"kind": "string"}}},
+    "l3_agent.ini": {"ovs": {"datapath_type": {"kind": "string"}}},
 }
-"""Options that oslo-config-generator does not list, by file and section. cinder-volume registers this one for each
-backend (cinder/cmd/volume.py)."""
+"""Options that oslo-config-generator does not list, by file and section. cinder-volume registers the first for each
+backend (cinder/cmd/volume.py). The driver of the agents' interfaces registers those of the L2 agent, of which it reads
+this one (neutron/agent/linux/interface.py)."""
 
 
 def list_of(document: dict[str, Any], auth: list[dict[str, Any]]) -> dict[str, dict[str, WrittenOption]]:
