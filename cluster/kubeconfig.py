@@ -80,6 +80,10 @@ class _Invalid(Exception):
     """The kubeconfig is invalid. The exception's message does not contain the kubeconfig's path."""
 
 
+class _PluginError(Exception):
+    """A credential plugin gave no credentials. The exception's message names the plugin, not the kubeconfig's path."""
+
+
 def kubeconfigs(environment: Mapping[str, str]) -> tuple[Path, ...]:
     """Returns the kubeconfig files that kubectl would read: those in KUBECONFIG, or ~/.kube/config."""
     given = [Path(name) for name in environment.get("KUBECONFIG", "").split(os.pathsep) if name]
@@ -101,6 +105,8 @@ def read_kubeconfig(*paths: Path, context: str = "") -> Access:
     except _Invalid as error:
         what = f"the context {quoted(context)}" if context else "a current context"
         raise UserError(f"{shown} is not a kubeconfig with {what}: {error}") from None
+    except _PluginError as error:
+        raise UserError(f"{shown}: {error}") from None
 
 
 def _document(path: Path) -> Document:
@@ -274,7 +280,7 @@ def _file(entry: Document, key: str) -> str:
 def _from_plugin(user: Document) -> Document:
     """Runs the user's credential plugin.
 
-    Returns the credentials under the keys of a kubeconfig's user; {} without one.
+    Returns the credentials under the keys of a kubeconfig's user; {} without one. Raises _PluginError.
     """
     plugin = mapping(user, "exec")
     if not plugin:
@@ -283,7 +289,7 @@ def _from_plugin(user: Document) -> Document:
     asked = {"apiVersion": text(plugin, "apiVersion"), "kind": "ExecCredential", "spec": {"interactive": False}}
     environment = {**os.environ, **more, "KUBERNETES_EXEC_INFO": json.dumps(asked)}
     command = [text(plugin, "command"), *words(plugin, "args")]
-    program = command[0]
+    name, program = f"credential plugin {quoted(command[0])}", command[0]
     if os.sep in program:  # a name without a directory is looked up in PATH
         program = str(Path(text(plugin, _DIRECTORY)) / program)
     try:
@@ -291,15 +297,20 @@ def _from_plugin(user: Document) -> Document:
         status = mapping(cast("Document", json.loads(done.stdout)), "status")
     except subprocess.CalledProcessError as error:
         said = single_line(error.stderr.decode(errors="replace").strip().rpartition("\n")[2], 200)
-        raise _Invalid(f"credential plugin {quoted(command[0])} ended with {error.returncode}: {said}") from None
+        raise _PluginError(f"{name} ended with {error.returncode}: {said}") from None
     except subprocess.TimeoutExpired:
-        raise _Invalid(f"credential plugin {quoted(command[0])} gave no answer in 60 s") from None
+        raise _PluginError(f"{name} gave no answer in 60 s") from None
     except OSError as error:
-        raise _Invalid(
-            f"credential plugin {quoted(command[0])} cannot be run: {os.strerror(error.errno or 0).lower()}"
-        ) from None
+        # kubectl also prints the hint only if there is no such program (client-go, plugin/pkg/client/auth/exec).
+        hint = (
+            single_line(" ".join(text(plugin, "installHint").split()), 200)
+            if isinstance(error, FileNotFoundError)
+            else ""
+        )
+        said = os.strerror(error.errno or 0).lower()
+        raise _PluginError(f"{name} cannot be run: {said}{f'; its kubeconfig says: {hint}' if hint else ''}") from None
     except (ValueError, RecursionError):
-        raise _Invalid(f"credential plugin {quoted(command[0])} printed no ExecCredential in JSON") from None
+        raise _PluginError(f"{name} printed no ExecCredential in JSON") from None
     found: Document = {"token": status.get("token")}
     for ours, theirs in (("client-certificate", "clientCertificateData"), ("client-key", "clientKeyData")):
         if status.get(theirs):

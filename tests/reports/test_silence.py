@@ -131,6 +131,13 @@ def test_a_credential_plugin_is_found_beside_its_kubeconfig(tmp_path: Path) -> N
     path = tmp_path / "config"
     path.write_text(yaml.safe_dump(document))
     assert read_kubeconfig(path, context="c").headers["Authorization"] == "Bearer abc"
+    plugin.unlink()
+    ask["installHint"] = "install it\nfrom tools.example.org"
+    path.write_text(yaml.safe_dump(document))
+    with pytest.raises(UserError) as refused:
+        read_kubeconfig(path, context="c")
+    missing = "credential plugin './login.sh' cannot be run: no such file or directory"
+    assert str(refused.value) == f"{path}: {missing}; its kubeconfig says: install it from tools.example.org"
 
 
 def test_a_server_that_refuses_is_named_by_its_address_and_without_numbers() -> None:

@@ -13,13 +13,21 @@ PREFIX = "kubeconfig is not a kubeconfig with a current context: "
 
 
 def kubeconfig(said: str, user: dict[str, Any] | None = None, /, **cluster: Any) -> Bad:
-    document = {
+    return Bad(document(user, cluster), f"{PREFIX}{said}", "kubeconfig")
+
+
+def plugin(said: str, **asked: Any) -> Bad:
+    return Bad(document({"exec": asked}, {}), f"kubeconfig: credential plugin {said}", "kubeconfig")
+
+
+def document(user: dict[str, Any] | None, cluster: dict[str, Any]) -> str:
+    found = {
         "current-context": "one",
         "contexts": [{"name": "one", "context": {"cluster": "one", "user": "one"}}],
         "clusters": [{"name": "one", "cluster": {"server": "https://10.0.0.1:6443", **cluster}}],
         "users": [{"name": "one", "user": user or {}}],
     }
-    return Bad(yaml.safe_dump(document), f"{PREFIX}{said}", "kubeconfig")
+    return yaml.safe_dump(found)
 
 
 def text(content: str, said: str) -> Bad:
@@ -92,11 +100,7 @@ CASES = {
     "a token's file that waits": kubeconfig(
         "the file of tokenFile cannot be read: it is a device", {"tokenFile": "/dev/zero"}
     ),
-    "a plugin that is not there": kubeconfig(
-        "credential plugin './no' cannot be run: no such file or directory", {"exec": {"command": "./no"}}
-    ),
-    "a plugin that fails": kubeconfig("credential plugin 'false' ended with 1", {"exec": {"command": "false"}}),
-    "a plugin that prints text": kubeconfig(
-        "credential plugin 'echo' printed no ExecCredential in JSON", {"exec": {"command": "echo", "args": ["hunter2"]}}
-    ),
+    "a plugin that is not there": plugin("'./no' cannot be run: no such file or directory", command="./no"),
+    "a plugin that fails": plugin("'false' ended with 1", command="false"),
+    "a plugin that prints text": plugin("'echo' printed no ExecCredential in JSON", command="echo", args=["hunter2"]),
 }
