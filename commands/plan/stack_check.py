@@ -125,6 +125,6 @@ def _without_errors(file: Path, load: Callable[[], T]) -> T | None:
         return load()
     except InvalidStackError as invalid:
         for problem in invalid.problems:
-            of_file = problem.key == str(file)  # a problem of the whole file begins with its name
-            print(printable(str(problem) if of_file else f"{file}: {problem}"), file=sys.stderr)
+            of_file = Path(problem.key).absolute() == file.absolute()  # a problem of the whole file, by its path
+            print(printable(f"{file}: {problem.message if of_file else problem}"), file=sys.stderr)
         return None
