@@ -397,11 +397,19 @@ def maintenance(  # noqa: PLR0913 - as many options
     show_plan: Annotated[bool, typer.Option("--plan", help="Print the numbered actions, and change nothing.")] = False,
     end: Annotated[bool, typer.Option("--end", help="Bring back what is out, and wait until it is whole.")] = False,
     abort: Annotated[bool, typer.Option("--abort", help="As --end, and forget the rest of the pool.")] = False,
+    do: Annotated[
+        str,
+        typer.Option(
+            help="reboot, or run a command, on each machine that is out, and bring it back.", metavar="COMMAND"
+        ),
+    ] = "",
 ) -> int:
     """Take a server out of a live stack for maintenance, after asking the living quorums, and back with --end."""
     from commands.live import maintenance_command
 
-    request = maintenance_command.MaintenanceRequest(name, pool, batch, max_failed, hold, cold, show_plan, end, abort)
+    request = maintenance_command.MaintenanceRequest(
+        name, pool, batch, max_failed, hold, cold, show_plan, end, abort, do
+    )
     return maintenance_command.run(_clone(), stack, request)
 
 

@@ -11,6 +11,7 @@ import getpass
 import json
 import os
 import secrets
+import shlex
 import socket
 import threading
 import time
@@ -60,6 +61,12 @@ class CloudOperation:
     """Of a replacement, the machine with another name that comes instead; "" if the name stays."""
     osds: tuple[str, ...] = ()
     """Of a replacement, the numbers of the OSDs that are lost with the machine."""
+    do: str = ""
+    """Of a maintenance, the command that each machine that is out gets; "" if it is held instead."""
+    did: tuple[str, ...] = ()
+    """Machines on which this command has ended."""
+    boots: dict[str, str] = field(default_factory=dict[str, str])
+    """Boot ids of the machines that are rebooted, from before, by name."""
     by: str = ""
     """Who began it: user and machine."""
     since: str = ""
@@ -101,6 +108,8 @@ def command(operation: CloudOperation, stack: str, *options: str) -> str:
     """Returns the command line that goes on with an operation, or what its options say."""
     if operation.kind == REPLACEMENT and not options:
         options = ("--dead", *(("--with", operation.new) if operation.new else ()))
+    if operation.do and not options:
+        options = ("--do", shlex.quote(operation.do))
     program = _COMMANDS.get(operation.kind, operation.kind)
     return " ".join(("quorate", program, _named(operation.subject), *options, "--stack", stack))
 
@@ -273,6 +282,9 @@ def _operation(lease: Object) -> CloudOperation:
         step=text(known, "step"),
         new=text(known, "new"),
         osds=words(known, "osds"),
+        do=text(known, "do"),
+        did=words(known, "did"),
+        boots=texts(known, "boots"),
         by=text(known, "by") or "somebody unknown",
         since=text(known, "since") or "a time unknown",
     )

@@ -12,6 +12,7 @@ from cluster import eviction
 from cluster.api import ApiError, Unreachable
 from commands import stack
 from commands.live import connection
+from commands.live.machine_shell import machine_shell
 from console.errors import UserError
 from operations.live_cluster import LiveCluster
 from operations.living.cloud import LivingCloud, read_cloud, workload_of
@@ -21,9 +22,10 @@ from operations.maintenance.batches import Batches
 from operations.maintenance.failure_domains import MaintenanceDomain
 from operations.maintenance.instance_moves import choices_of
 from operations.maintenance.instances import Instance, Outlook
+from operations.maintenance.machine_command import MachineCommand, Shell
 from operations.maintenance.network_services import NetworkServices
 from operations.maintenance.out_and_back import SETTLE, Maintenance, Stalled, marked
-from operations.operation_lease import CloudOperation, HeldLease, current, held
+from operations.operation_lease import CloudOperation, HeldLease, command, current, held
 from text.quoting import printable
 from text.suggestion import did_you_mean
 
@@ -44,6 +46,8 @@ class MaintenanceRequest:
     plan: bool = False
     end: bool = False
     abort: bool = False
+    do: str = ""
+    """What runs on each machine that is out, which is then brought back: `reboot`, or a command of a shell."""
 
 
 def run(root: Path, stack_name: str, request: MaintenanceRequest) -> int:
@@ -53,17 +57,17 @@ def run(root: Path, stack_name: str, request: MaintenanceRequest) -> int:
     pool has failed. Raises UserError with all errors of the request, or with why the run has stopped.
     """
     found = stack.load(root, stack_name)
-    if errors := list(_errors(found.plan, request)):
+    if errors := [*_errors(found.plan, request), *_errors_of_command(found.plan, request)]:
         raise UserError("\n".join(errors))
     if found.is_rendered:
         raise UserError(f"{stack_name} has the target {found.target}: it has no cluster with a server to take out.")
     cluster = connection.connect(root, found)
     try:
-        if request.pool:
-            return _Session(stack_name, cluster, request).pool(_batches(found.plan, request), request)
-        domain = failure_domains.named(found.plan, request.name)
-        assert domain  # noqa: S101 - _errors has looked for it
-        return _Session(stack_name, cluster, request).single(domain, request)
+        with machine_shell(found.plan) as shell:
+            session = _Session(stack_name, cluster, request, shell)
+            if request.pool:
+                return session.pool(_batches(found.plan, request), request)
+            return session.single(_domains(found.plan, request)[0], request)
     except (ApiError, Unreachable) as error:
         raise UserError(f"The run has stopped: {error}\nThe same command goes on where it stopped.") from None
 
@@ -98,6 +102,26 @@ def _errors(plan: Plan, request: MaintenanceRequest) -> Iterator[str]:
         yield "Use only one of --plan, --end and --abort: a plan shows the way back too."
 
 
+def _errors_of_command(plan: Plan, request: MaintenanceRequest) -> Iterator[str]:
+    if not request.do:
+        return
+    if request.hold or request.end or request.abort:
+        yield "--do takes a server or machine out and brings it back: use it without --hold, --end and --abort."
+    if "\n" in request.do or not request.do.strip():
+        yield "--do needs a command of one line, or `reboot`."
+    for domain in _domains(plan, request):
+        if domain.own is None or domain.own.machine.host_key is None:
+            yield f"--do logs in to {domain.name}, and the stack file has no hostKey of it."
+
+
+def _domains(plan: Plan, request: MaintenanceRequest) -> tuple[MaintenanceDomain, ...]:
+    """Returns what a request names; () if there is nothing of the name."""
+    if request.pool:
+        return failure_domains.of_pool(plan, request.pool)
+    domain = failure_domains.named(plan, request.name)
+    return (domain,) if domain else ()
+
+
 def _batches(plan: Plan, request: MaintenanceRequest) -> Batches:
     found = failure_domains.of_pool(plan, request.pool)
     size = failure_domains.batch_size(request.batch or "1", len(found))
@@ -107,8 +131,9 @@ def _batches(plan: Plan, request: MaintenanceRequest) -> Batches:
 class _Session:
     """The maintenance of a stack's cluster by this command."""
 
-    def __init__(self, stack_name: str, cluster: LiveCluster, request: MaintenanceRequest) -> None:
+    def __init__(self, stack_name: str, cluster: LiveCluster, request: MaintenanceRequest, shell: Shell) -> None:
         self._stack = stack_name
+        self._command = MachineCommand(request.do, shell) if request.do else None
         self._cluster = cluster
         self._cold = request.cold
         self._hold = request.hold
@@ -116,7 +141,7 @@ class _Session:
     def single(self, domain: MaintenanceDomain, request: MaintenanceRequest) -> int:
         if request.plan:
             return self._show(domain)
-        operation = CloudOperation(domain.name)
+        operation = CloudOperation(domain.name, do=request.do)
         if request.end or request.abort:
             if not current(self._cluster.api) and not marked(self._cluster, domain):
                 print(f"{domain.name} is not in maintenance. Nothing was changed.")
@@ -127,7 +152,14 @@ class _Session:
             print(f"{domain.name} is back, and everything on it is whole.")
             return 0
         with self._held(operation) as lease:
+            self._require_command(lease)
             self._take_out(domain, lease)
+            if self._command:
+                self._maintenance(lease).bring_back(domain)
+                lease.finish()
+        if self._command:
+            print(f"{domain.name} is back after {request.do}, and everything on it is whole.")
+            return 0
         if self._hold:
             print(f"{domain.name} is held after step {self._hold}. Go on: {self._line(domain.name)}")
             return 0
@@ -137,14 +169,18 @@ class _Session:
     def pool(self, wanted: Batches, request: MaintenanceRequest) -> int:
         if request.plan:
             return self._show_pool(wanted)
-        operation = CloudOperation(f"pool {wanted.pool}")
+        operation = CloudOperation(f"pool {wanted.pool}", do=request.do)
         if (request.end or request.abort) and not current(self._cluster.api):
             print(f"Pool {wanted.pool} is not in maintenance. Nothing was changed.")
             return 0
         with self._held(operation) as lease:
             maintenance = self._maintenance(lease)
+            if not (request.end or request.abort):
+                self._require_command(lease)
             if request.end or request.abort:
                 batches.bring_batch_back(wanted, maintenance, lease, _say)
+            elif self._command:
+                batches.work_through(wanted, maintenance, lease, _say)
             else:
                 batches.take_batch_out(wanted, maintenance, lease, _say)
             left = batches.left(wanted, lease)
@@ -152,6 +188,17 @@ class _Session:
             if is_over:
                 lease.finish()
             return self._ended(wanted, lease.operation, len(left), is_over=is_over)
+
+    def _require_command(self, lease: HeldLease) -> None:
+        """Writes the command into the Lease. Raises UserError if the maintenance runs another one."""
+        wanted, known = self._command.text if self._command else "", lease.operation.do
+        if wanted and known and wanted != known:
+            raise UserError(
+                f"{lease.operation.sentence()} It runs `{known}`. Nothing was changed.\n"
+                f"Go on with that: `{command(lease.operation, self._stack)}`, or end it first with --end."
+            )
+        if wanted != known:
+            lease.change(do=wanted)
 
     def _take_out(self, domain: MaintenanceDomain, lease: HeldLease) -> None:
         maintenance = self._maintenance(lease)
@@ -207,6 +254,7 @@ class _Session:
             pods,
             self._outlooks(domain) if domain.computes else (),
             network_services.carried(self._cluster, cloud, domain.nodes) if carries else NetworkServices(),
+            self._command.text if self._command else "",
         )
 
     def _outlooks(self, domain: MaintenanceDomain) -> list[tuple[Instance, Outlook]]:
@@ -222,7 +270,7 @@ class _Session:
         return held(self._cluster.api, operation, self._stack, _say)
 
     def _maintenance(self, lease: HeldLease) -> Maintenance:
-        return Maintenance(self._cluster, lease, self._read, _say, cold=self._cold)
+        return Maintenance(self._cluster, lease, self._read, _say, cold=self._cold, command=self._command)
 
     def _line(self, *words: str) -> str:
         return f"quorate maintenance {' '.join(words)} --stack {self._stack}"

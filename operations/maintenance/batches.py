@@ -36,7 +36,7 @@ def take_batch_out(wanted: Batches, maintenance: Maintenance, lease: HeldLease, 
             say(f"{name}, which was taken out before:")
             others = [known[each] for each in lease.operation.out if each in known and each != name]
             maintenance.require_leave(known[name], others, patience=SETTLE)
-            maintenance.take_out(known[name])
+            maintenance.take_out(known[name], beside=others)
     for domain in wanted.domains:
         operation = lease.operation
         if len(operation.out) >= wanted.size:
@@ -44,8 +44,9 @@ def take_batch_out(wanted: Batches, maintenance: Maintenance, lease: HeldLease, 
         if domain.name in (*operation.out, *operation.done, *operation.failed):
             continue
         say(f"{domain.name}:")
+        others = [known[each] for each in operation.out if each in known]
         try:
-            maintenance.require_leave(domain, [known[each] for each in operation.out if each in known])
+            maintenance.require_leave(domain, others)
         except Stalled as refusal:
             if operation.out:
                 say(f"{domain.name} stays for a later batch: {refusal}")
@@ -54,7 +55,7 @@ def take_batch_out(wanted: Batches, maintenance: Maintenance, lease: HeldLease, 
             continue
         lease.change(out=(*operation.out, domain.name))
         try:
-            maintenance.take_out(domain)
+            maintenance.take_out(domain, beside=others)
         except Stalled as problem:
             say(f"{domain.name} fails and is brought back: {problem}")
             maintenance.bring_back(domain)
@@ -70,6 +71,16 @@ def bring_batch_back(wanted: Batches, maintenance: Maintenance, lease: HeldLease
             maintenance.bring_back(known[name])
         operation = lease.operation
         lease.change(out=tuple(each for each in operation.out if each != name), done=(*operation.done, name))
+
+
+def work_through(wanted: Batches, maintenance: Maintenance, lease: HeldLease, say: Say) -> None:
+    """Takes out batch after batch and brings each back, until none is left; for a maintenance with a command.
+
+    Raises UserError if too many domains fail, or one does not become whole again.
+    """
+    while lease.operation.out or left(wanted, lease):
+        take_batch_out(wanted, maintenance, lease, say)
+        bring_batch_back(wanted, maintenance, lease, say)
 
 
 def left(wanted: Batches, lease: HeldLease) -> Sequence[str]:

@@ -24,6 +24,11 @@ class MaintenanceDomain:
     """Its machines with OSDs."""
 
     @property
+    def own(self) -> Node | None:
+        """The machine of the domain's own name; None for a server that only carries virtual machines."""
+        return next((node for node in self.machines if node.name == self.name), None)
+
+    @property
     def all(self) -> tuple[str, ...]:
         """Names of its machines."""
         return tuple(node.name for node in self.machines)

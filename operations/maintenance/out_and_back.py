@@ -21,6 +21,7 @@ from operations.maintenance import pod_commands
 from operations.maintenance.failure_domains import MaintenanceDomain
 from operations.maintenance.instance_moves import InstanceMoves, choices_of
 from operations.maintenance.instances import Instance
+from operations.maintenance.machine_command import CommandFailed, MachineCommand
 from operations.maintenance.steps import MaintenanceStep, numbered, numbered_back
 from operations.maintenance.wholeness import lacking, not_ready
 from operations.operation_lease import HeldLease
@@ -45,7 +46,7 @@ class Stalled(UserError):
 class Maintenance:
     """A maintenance of a cloud, while this process has its Lease."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what it works on, and two choices
         self,
         cluster: LiveCluster,
         lease: HeldLease,
@@ -53,13 +54,15 @@ class Maintenance:
         say: Say,
         *,
         cold: bool = False,
+        command: MachineCommand | None = None,
     ) -> None:
-        """`cold`: whether instances that do not move live are moved cold."""
+        """`cold`: whether instances that do not move live are moved cold. `command`: what a domain that is out gets."""
         self._cluster = cluster
         self._lease = lease
         self._read = read
         self._say = say
         self._choices = choices_of(cluster, cold=cold)
+        self._command = command
 
     def require_leave(
         self, domain: MaintenanceDomain, beside: Sequence[MaintenanceDomain] = (), *, patience: float = 0
@@ -80,15 +83,18 @@ class Maintenance:
             self._say(f"waits: {'; '.join(reasons)}")
             time.sleep(PAUSE)
 
-    def take_out(self, domain: MaintenanceDomain, hold: str = "") -> None:
+    def take_out(self, domain: MaintenanceDomain, hold: str = "", beside: Sequence[MaintenanceDomain] = ()) -> None:
         """Does all steps of a domain, or those up to the kind `hold`.
 
-        Raises Stalled if one cannot be done; the others stay done.
+        `beside`: the domains that are out already. Raises Stalled if a step cannot be done; the others stay done.
         """
-        for does, step in numbered(domain, hold):
+        for does, step in numbered(domain, hold, self._command.text if self._command else ""):
             self._lease.change(step=does.strip())
             self._say(does)
-            self._do(domain, step)
+            if step.kind == "do":
+                self._run(domain, beside)
+            else:
+                self._do(domain, step)
 
     def bring_back(self, domain: MaintenanceDomain) -> None:
         """Undoes all steps of a domain in the opposite order, and waits until everything on it is whole.
@@ -116,6 +122,21 @@ class Maintenance:
                     eviction.cordon(self._cluster.api, name(node), closed=True, annotations={MAINTENANCE: domain.name})
         elif step.kind == "evict":
             self._evict(step.nodes[0])
+
+    def _run(self, domain: MaintenanceDomain, beside: Sequence[MaintenanceDomain]) -> None:
+        """Runs the command on a domain. The quorums are asked again: the evictions before may have taken long."""
+        if self._command is None or domain.own is None:
+            raise ValueError(f"no command, or no machine {domain.name}")
+        self.require_leave(domain, beside, patience=SETTLE)
+        if lost := [quorum.name for quorum in self._read().quorums if quorum.counting < quorum.needed]:
+            raise Stalled(
+                f"No command runs on {domain.name}, because {', '.join(lost)} has no majority now. If one of its "
+                "members was evicted here, bring it back with --end."
+            )
+        try:
+            self._command.run(domain.own, self._lease, self._say)
+        except CommandFailed as failure:
+            raise Stalled(str(failure)) from None
 
     def _undo(self, domain: MaintenanceDomain, step: MaintenanceStep) -> None:
         """Undoes a step, but for the first, whose Lease the caller has."""

@@ -46,13 +46,15 @@ class Foreseen:
     """Instances on its computes, each with what happens to it."""
     network: NetworkServices
     """Routers and networks that it carries."""
+    command: str = ""
+    """What would run on it; it is then brought back and not held."""
 
 
 def shown(found: Foreseen, under_way: CloudOperation | None) -> str:
     """Returns the plan of a domain as text. `under_way`: the operation that has the Lease now."""
     actions = list(_actions(found))
     source = [measured.SOURCE] if any("[lab]" in line for line in actions) else []
-    return "\n".join((*_head(found, under_way), "", *actions, *source, "", *_way_back(found.domain))) + "\n"
+    return "\n".join((*_head(found, under_way), "", *actions, *source, "", *_way_back(found))) + "\n"
 
 
 def _head(found: Foreseen, under_way: CloudOperation | None) -> Iterator[str]:
@@ -70,7 +72,7 @@ def _head(found: Foreseen, under_way: CloudOperation | None) -> Iterator[str]:
 
 
 def _actions(found: Foreseen) -> Iterator[str]:
-    for does, step in numbered(found.domain):
+    for does, step in numbered(found.domain, command=found.command):
         yield does
         yield from (f"      {detail}" for detail in _details(found, step))
 
@@ -92,7 +94,7 @@ def _details(found: Foreseen, step: MaintenanceStep) -> Iterator[str]:
     elif step.kind == "evict":
         (node,) = step.nodes
         yield from _eviction(found.pods.get(node, ()), has_osds=node in found.domain.storage)
-    elif step.kind == "hold":
+    elif step.kind in ("do", "hold"):
         yield from _network(found.network)
 
 
@@ -126,6 +128,7 @@ def _network(services: NetworkServices) -> Iterator[str]:
         yield from (f"tenants: {kind} {each.called} {then}" for each in found if not each.has_another)
 
 
-def _way_back(domain: MaintenanceDomain) -> Iterator[str]:
-    yield "The end (--end), from any of these steps:"
-    yield from (does for does, _ in numbered_back(domain))
+def _way_back(found: Foreseen) -> Iterator[str]:
+    end = "Then it is brought back; --end does so from any of these steps:"
+    yield end if found.command else "The end (--end), from any of these steps:"
+    yield from (does for does, _ in numbered_back(found.domain))

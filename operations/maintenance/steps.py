@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from operations.maintenance.failure_domains import MaintenanceDomain
+from operations.maintenance.machine_command import REBOOT
 
-Kind = Literal["take", "ask", "disable", "empty", "noout", "cordon", "evict", "hold"]
+Kind = Literal["take", "ask", "disable", "empty", "noout", "cordon", "evict", "do", "hold"]
 HOLDS: tuple[Kind, ...] = ("disable", "empty", "noout", "cordon")
 """Steps after which a run may be held. Those before them change nothing, and the whole maintenance ends in a hold."""
 
@@ -19,6 +20,8 @@ class MaintenanceStep:
 
     kind: Kind
     nodes: tuple[str, ...] = ()
+    command: str = ""
+    """What the kind "do" runs."""
 
     @property
     def does(self) -> str:
@@ -32,6 +35,7 @@ class MaintenanceStep:
             "noout": f"set noout for the OSDs of {named}: Ceph does not copy their data elsewhere",
             "cordon": f"cordon {named}: Kubernetes starts no pod there",
             "evict": f"evict the pods of {named}, as their disruption budgets admit it",
+            "do": f"ask the living quorums again, then {_command(self.command)} on {named}, and wait for its end",
             "hold": "hold until --end",
         }[self.kind]
 
@@ -47,12 +51,13 @@ class MaintenanceStep:
             "noout": f"remove noout from the OSDs of {named}",
             "cordon": f"open {named} to pods, and wait until every member, pod and agent there is back",
             "evict": "",
+            "do": "",
             "hold": "wait until the machines are ready",
         }[self.kind]
 
 
-def steps(domain: MaintenanceDomain) -> tuple[MaintenanceStep, ...]:
-    """Returns the steps that take a domain out."""
+def steps(domain: MaintenanceDomain, command: str = "") -> tuple[MaintenanceStep, ...]:
+    """Returns the steps that take a domain out. `command`: what runs on it before the last one."""
     found = [MaintenanceStep("take"), MaintenanceStep("ask")]
     if domain.computes:
         # Disabled first: otherwise new instances arrive while the others move.
@@ -62,14 +67,20 @@ def steps(domain: MaintenanceDomain) -> tuple[MaintenanceStep, ...]:
     if domain.nodes:
         found.append(MaintenanceStep("cordon", domain.nodes))
     found += [MaintenanceStep("evict", (node,)) for node in domain.nodes]
+    if command:
+        found.append(MaintenanceStep("do", (domain.name,), command))
     return (*found, MaintenanceStep("hold", domain.nodes))
 
 
-def numbered(domain: MaintenanceDomain, hold: str = "") -> Iterator[tuple[str, MaintenanceStep]]:
-    """Yields the steps that take a domain out, each with its number and text. `hold`: the kind of the last one."""
-    for number, step in enumerate(steps(domain), start=1):
+def numbered(domain: MaintenanceDomain, hold: str = "", command: str = "") -> Iterator[tuple[str, MaintenanceStep]]:
+    """Yields the steps that take a domain out, each with its number and text.
+
+    `hold`: the kind of the last one. `command`: what runs on the domain, which is then brought back and not held.
+    """
+    last = hold or ("do" if command else "hold")
+    for number, step in enumerate(steps(domain, command), start=1):
         yield f"{number:>2}. {step.does}", step
-        if step.kind == hold:
+        if step.kind == last:
             return
 
 
@@ -78,3 +89,7 @@ def numbered_back(domain: MaintenanceDomain) -> Iterator[tuple[str, MaintenanceS
     undone = [step for step in reversed(steps(domain)) if step.undone]
     for number, step in enumerate(undone, start=1):
         yield f"{number:>2}. {step.undone}", step
+
+
+def _command(command: str) -> str:
+    return command if command == REBOOT else f"run `{command}`"

@@ -1,0 +1,93 @@
+"""The command of a maintenance on a machine that is out: a reboot, or what an operator wrote."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from blueprint.plan.nodes import Node
+from cluster.pod_exec import CommandOutput
+from console.errors import UserError
+from console.progress import duration
+from operations.operation_lease import HeldLease
+
+REBOOT = "reboot"
+"""The command that stands for a reboot, which ends when the machine answers again."""
+LIMIT = 3600.0
+"""Seconds until a command has ended, or a machine that was rebooted answers again. Project figure: an upgrade of all
+packages fits, and so do the memory tests of a large server."""
+PAUSE = 5.0
+"""Seconds between two looks at a machine that reboots."""
+_LOOK = 30.0
+"""Seconds in which a machine must tell which boot it is in."""
+_SHOWN = 20
+"""Lines of a failed command that its message has."""
+_BOOT = "cat /proc/sys/kernel/random/boot_id"
+"""Prints an id that differs after each boot (proc_sys_kernel(5))."""
+
+Shell = Callable[[Node, str, float], CommandOutput]
+"""Runs a script as root on a machine, within so many seconds. The code is None if the machine was not reached, or the
+script did not end in time."""
+
+
+class CommandFailed(UserError):
+    """The command failed on a machine, or the machine did not answer again."""
+
+
+@dataclass(frozen=True)
+class MachineCommand:
+    """A command, and how it reaches a machine."""
+
+    text: str
+    shell: Shell
+
+    def run(self, machine: Node, lease: HeldLease, say: Callable[[str], None]) -> None:
+        """Runs the command on a machine, unless an earlier run has seen its end.
+
+        Raises CommandFailed if it fails. A run that was killed meanwhile runs the command again; it does not repeat a
+        reboot that has taken place.
+        """
+        if machine.name in lease.operation.did:
+            say(f"{machine.name}: an earlier run has seen its end")
+            return
+        began = time.monotonic()
+        if self.text == REBOOT:
+            self._reboot(machine, lease)
+        else:
+            self._command(machine, say)
+        say(f"{machine.name}: {self.text} has ended ({duration(time.monotonic() - began)})")
+        boots = {name: boot for name, boot in lease.operation.boots.items() if name != machine.name}
+        lease.change(did=(*lease.operation.did, machine.name), boots=boots)
+
+    def _command(self, machine: Node, say: Callable[[str], None]) -> None:
+        done = self.shell(machine, self.text, LIMIT)
+        lines = (done.text + done.errors).splitlines()
+        if done.code == 0:
+            for line in lines:
+                say(f"    {line}")
+            return
+        how = f"exit code {done.code}" if done.code is not None else "no end was seen"
+        last = "".join(f"\n    {line}" for line in lines[-_SHOWN:])
+        raise CommandFailed(f"{self.text} failed on {machine.name} ({how}):{last or ' it printed nothing'}")
+
+    def _reboot(self, machine: Node, lease: HeldLease) -> None:
+        now = self.shell(machine, _BOOT, _LOOK)
+        if not (before := lease.operation.boots.get(machine.name, "")):
+            if now.code != 0:
+                raise CommandFailed(f"{machine.name} is not rebooted, because no login there succeeds: {now.errors}")
+            before = now.text.strip()
+            lease.change(boots=lease.operation.boots | {machine.name: before})
+        if now.code == 0 and now.text.strip() == before:
+            # The login ends with the machine's sshd, so its code says nothing.
+            self.shell(machine, "systemctl reboot", _LOOK)
+        end = time.monotonic() + LIMIT
+        while now.code != 0 or now.text.strip() == before:
+            lease.require()
+            if time.monotonic() > end:
+                raise CommandFailed(
+                    f"{machine.name} has not booted anew within {duration(LIMIT)}; look at its console. "
+                    f"{now.errors.strip()}".strip()
+                )
+            time.sleep(PAUSE)
+            now = self.shell(machine, _BOOT, _LOOK)
