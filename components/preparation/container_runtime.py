@@ -35,11 +35,14 @@ version = 2
 """Version 2, which containerd 1 and 2 read."""
 _MIRROR = """\
 server = "{mirror}"
+override_path = true
 
 [host."{mirror}"]
   capabilities = ["pull", "resolve"]
+  override_path = true
 """
-"""`server` too, so that nothing is asked of the registry itself, which a closed network does not reach."""
+"""`server` too, so that nothing is asked of the registry itself, which a closed network does not reach. Without
+override_path, containerd asks https://mirror/path/v2/image; registries have images of a path at /v2/path/image."""
 _PROXY = """\
 [Service]
 Environment="HTTP_PROXY={proxy}" "HTTPS_PROXY={proxy}" "NO_PROXY={direct}"
@@ -70,11 +73,21 @@ def files(wanted: Preparation, direct: str) -> tuple[File, ...]:
     return (
         *(
             # containerd reads these for each image, without a restart.
-            File(f"/etc/containerd/certs.d/{_directory(registry)}/hosts.toml", literal(_MIRROR.format(mirror=mirror)))
+            File(
+                f"/etc/containerd/certs.d/{_directory(registry)}/hosts.toml",
+                literal(_MIRROR.format(mirror=_api(mirror))),
+            )
             for registry, mirror in sorted(wanted.registries.items())
         ),
         *([File(f"/etc/systemd/system/{UNIT.name}.d/proxy.conf", literal(proxy), restarts=UNIT)] * bool(wanted.proxy)),
     )
+
+
+def _api(mirror: str) -> str:
+    """Returns the URL below which a registry has the images of a mirror's URL, with its path."""
+    scheme, _, rest = mirror.partition("://")
+    host, _, path = rest.partition("/")
+    return f"{scheme}://{host}/v2/{path}".rstrip("/")
 
 
 def _directory(registry: str) -> str:

@@ -98,11 +98,12 @@ def test_containerd_is_configured_as_kubelet_and_calico_assume() -> None:
     assert hosts == {
         f"/etc/containerd/certs.d/{directory}/hosts.toml": {
             "server": mirror,
-            "host": {mirror: {"capabilities": ["pull", "resolve"]}},
+            "override_path": True,
+            "host": {mirror: {"capabilities": ["pull", "resolve"], "override_path": True}},
         }
         for directory, mirror in (
-            ("registry.k8s.io", "https://mirror.example/k8s"),
-            ("quay.io_8443_", "http://10.20.0.5:5000"),
+            ("registry.k8s.io", "https://mirror.example/v2/k8s"),
+            ("quay.io_8443_", "http://10.20.0.5:5000/v2"),
         )
     }
 
