@@ -156,8 +156,15 @@ def lab_options() -> dict[str, Any]:
             found[name] = {"options": files}
     if not Path("/sys/module/openvswitch").exists():
         # Tunnels of the userspace datapath need the machines' address on one of its bridges, so networks are VLANs.
+        # ovs-vswitchd itself is the other end of its internal interfaces. When it starts again, it makes new ones, and
+        # those that agents have moved to namespaces stay without a link. Pairs of virtual Ethernet devices do not;
+        # their checksums are completed by ethtool, which Kolla's images do not have.
+        userspace = {"ovs": {"datapath_type": "netdev"}}
+        pairs = {"DEFAULT": {"ovs_use_veth": True}, **userspace}
         options = {
-            "openvswitch_agent.ini": {"ovs": {"datapath_type": "netdev"}},
+            "openvswitch_agent.ini": userspace,
+            "dhcp_agent.ini": pairs,
+            "l3_agent.ini": pairs,
             "ml2_conf.ini": {"ml2": {"project_network_types": "vlan"}},
         }
         found = merged(found, {"neutron": {"options": options}})

@@ -7,7 +7,7 @@ from blueprint.openstack.projects.records import own_records
 from blueprint.plan.sizing import ROUTER_COPIES
 from openstack import accounts, bridges, node_values
 from openstack.config import class_addresses, sections
-from openstack.config.layers import ConfigFile, Layer, Origin, Secret, Section, Value, WrittenFile
+from openstack.config.layers import ConfigFile, Layer, Origin, Secret, Section, WrittenFile
 from openstack.config.uwsgi import uwsgi
 from openstack.config.wiring import Wiring
 from openstack.definition import JobDefinition
@@ -19,8 +19,6 @@ _AVAILABILITY = "https://docs.openstack.org/neutron/2026.1/admin/deploy-ovs-ha-v
 _METADATA_SOCKET = "/var/lib/neutron/kolla/metadata_proxy"
 """Socket of a node's metadata agent, in the directory that the containers of the node's agents share (`metadata-socket`
 in the record). Proxies of routers and networks look for it there too."""
-_USERSPACE = "netdev"
-"""The datapath type of Open vSwitch in userspace (ovs-vswitchd.conf.db(5))."""
 _TUNNELS = "1:1000"
 """VXLAN ids of tenant networks, as in Fuel-CCP (neutron.ml2.vni_ranges)."""
 _WITHOUT_DATABASE = frozenset(
@@ -122,15 +120,12 @@ def _plugin_files(wiring: Wiring) -> tuple[ConfigFile, ...]:
 
 
 def _agent_files(wiring: Wiring) -> tuple[ConfigFile, ...]:
-    interfaces: dict[str, Value] = {"interface_driver": "openvswitch"}
-    switch: dict[str, Value] = {"ovsdb_connection": "tcp:127.0.0.1:6640"}
-    if wiring.datapath_type == _USERSPACE:
-        # ovs-vswitchd itself is the other end of its internal interfaces. When it starts again, it makes new ones, and
-        # those that the agents have moved to namespaces stay without a link; pairs of virtual Ethernet devices do not.
-        interfaces["ovs_use_veth"] = True
-        switch["datapath_type"] = _USERSPACE  # the agents then let the kernel complete checksums
-    dhcp: dict[str, Section] = {"DEFAULT": interfaces | {"enable_isolated_metadata": True}, "ovs": switch}
-    routers: dict[str, Section] = {"DEFAULT": interfaces, "ovs": switch}
+    database: Section = {"ovsdb_connection": "tcp:127.0.0.1:6640"}
+    dhcp: dict[str, Section] = {
+        "DEFAULT": {"interface_driver": "openvswitch", "enable_isolated_metadata": True},
+        "ovs": database,
+    }
+    routers: dict[str, Section] = {"DEFAULT": {"interface_driver": "openvswitch"}, "ovs": database}
     metadata: dict[str, Section] = {
         "DEFAULT": {
             "nova_metadata_host": wiring.host("nova-api"),

@@ -67,17 +67,6 @@ def datapath(value: str, name: str = "datapath_type") -> dict[str, Any]:
     return {"options": {"openvswitch_agent.ini": {"ovs": {name: value}}}}
 
 
-def test_interfaces_of_routers_and_dhcp_outlive_a_restart_of_the_userspace_datapath() -> None:
-    files = {"neutron-l3-agent": "l3_agent.ini", "neutron-dhcp-agent": "dhcp_agent.ini"}
-    for service, name in files.items():
-        userspace = public_text(written(name, service, services={"neutron-l2-agent": datapath("netdev")})) or ""
-        kernel = public_text(written(name, service)) or ""
-        assert set(userspace.splitlines()) - set(kernel.splitlines()) == {
-            "ovs_use_veth = true",
-            "datapath_type = netdev",
-        }
-
-
 def test_bridges_have_the_datapath_of_the_agents() -> None:
     """Of the project, of the agent's own options, and of single nodes, each before the last."""
     assert listed(projects={"neutron": datapath("netdev")}) == "br-ex netdev\n"

@@ -52,6 +52,8 @@ def test_without_the_kernels_module_networks_of_projects_are_vlans(monkeypatch: 
     neutron = given()["neutron"]
     assert neutron["openvswitch_agent.ini"]["ovs"] == {"datapath_type": "netdev"}
     assert neutron["ml2_conf.ini"]["ml2"] == {"project_network_types": "vlan"}
+    for agent in ("dhcp_agent.ini", "l3_agent.ini"):
+        assert neutron[agent] == {"DEFAULT": {"ovs_use_veth": True}, "ovs": {"datapath_type": "netdev"}}
 
 
 def test_the_first_physical_network_has_the_labs_interface_and_the_others_have_none() -> None:
