@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, ConfigDict, Field, StringConstraints
 
 from blueprint.openstack.projects.records import Records, stack_records
+from blueprint.stackfile.api_servers import ApiProxy, ApiServers
 from blueprint.stackfile.ceph_settings import CephSettings, ExternalCeph
 from blueprint.stackfile.class_networks import CLASSES, ClassName, ClassNetwork
 from blueprint.stackfile.cloud_content import Bootstrap
@@ -299,19 +300,6 @@ class Ssh(Strict):
     jump_host: JumpHost | None = None
 
 
-class ApiServers(Strict):
-    """How clients outside of the cluster reach the Kubernetes API: nodes reach every master through their own proxy."""
-
-    names: Annotated[
-        tuple[Annotated[str, StringConstraints(pattern=HOST)], ...],
-        Field(
-            min_length=1,
-            description="further names and addresses in the certificates of new API servers, such as those of a load "
-            "balancer or a virtual IP",
-        ),
-    ]
-
-
 class ExistingCluster(Strict):
     """The Kubernetes cluster that a stack on existing machines is applied to."""
 
@@ -433,6 +421,11 @@ class Settings(Strict):
     def external_ceph(self) -> ExternalCeph | None:
         """The Ceph cluster outside of the stack that its services use; None if the stack runs its own."""
         return self.ceph.external if self.ceph else None
+
+    @property
+    def api_proxy(self) -> ApiProxy:
+        """Times of the proxy on each machine except the masters."""
+        return self.api_servers.proxy if self.api_servers else ApiProxy()
 
     @property
     def is_lab(self) -> bool:

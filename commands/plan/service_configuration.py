@@ -7,6 +7,7 @@ from pathlib import Path
 
 from blueprint.plan.layout import ServicePlan
 from blueprint.plan.plan import Plan
+from blueprint.stackfile.api_servers import PROXY
 from commands import stack
 from console.errors import UserError
 from openstack import configuration
@@ -21,9 +22,13 @@ _WIDTH = 60
 def show(root: Path, name: str, service: str, node: str) -> int:
     """Prints the configuration files of a service; if `node` is not empty, with the values of that node.
 
-    Raises UserError if the stack has no such service, or if the service does not run on the node.
+    The proxy of API servers, which is no service, is shown by its times. Raises UserError if the stack has no such
+    service, or if the service does not run on the node.
     """
     made = stack.load(root, name).plan
+    if service == PROXY and not made.settings.has_existing_machines:
+        _show_proxy(made, node)
+        return 0
     files = _files(made, name, service)
     if node:
         _check_node(made, name, service, node)
@@ -40,11 +45,20 @@ def show(root: Path, name: str, service: str, node: str) -> int:
 
 def _files(made: Plan, name: str, service: str) -> tuple[WrittenFile, ...]:
     known = [process.name for process in made.processes]
+    known += [] if made.settings.has_existing_machines else [PROXY]
     if service not in known:
         raise UserError(
             f"{service} is not a service of {name}{did_you_mean(service, known)}. Services: {', '.join(sorted(known))}"
         )
     return configuration.of_service(made, service)
+
+
+def _show_proxy(made: Plan, node: str) -> None:
+    if node:
+        raise UserError(f"{PROXY} has the same configuration on every machine except the masters; leave out --node")
+    print(f"# nginx.conf of {PROXY}")
+    for time in made.settings.api_proxy.times():
+        print(f"{f'{time.option} {time.value};':<{_WIDTH}} # {time.source}")
 
 
 def _entry(made: Plan, service: str) -> ServicePlan:

@@ -6,15 +6,12 @@ from collections.abc import Sequence
 
 from blueprint import node_software
 from blueprint.plan.nodes import Node
+from blueprint.stackfile.api_servers import ApiProxy
 from blueprint.stackfile.image_settings import Images
 from components.kubelet import KUBERNETES
 from components.machine import File, Parts, Step
 from contract import API_PORT
 from files.yaml_writer import literal, template
-
-TIMEOUT = "10m"
-"""nginx's proxy_timeout. With nginx's default, watches were interrupted so often that the API servers used ten times
-the CPU (source 004, 5.5.8)."""
 
 DIRECTORY = f"{KUBERNETES}/api-proxy"
 FILE = f"{DIRECTORY}/nginx.conf"
@@ -40,17 +37,19 @@ stream {{
   server {{
     listen 127.0.0.1:{port};
     proxy_pass api;
-    proxy_connect_timeout 1s;
-    proxy_timeout {timeout};
+    proxy_connect_timeout {proxy_connect_timeout};
+    proxy_timeout {proxy_timeout};
   }}
 }}
 """
 
 
-def parts(masters: Sequence[Node], images: Images) -> Parts:
+def parts(masters: Sequence[Node], images: Images, settings: ApiProxy) -> Parts:
     """Returns the API proxy's nginx.conf and static pod, and the step that reloads it."""
-    servers = "\n".join(f"    server {master.address}:{API_PORT} max_fails=2 fail_timeout=3s;" for master in masters)
-    configuration = CONFIGURATION.format(servers=servers, port=API_PORT, timeout=TIMEOUT)
+    times = {time.option: time.value for time in settings.times()}
+    tries = f"max_fails=2 fail_timeout={times['fail_timeout']}"
+    servers = "\n".join(f"    server {master.address}:{API_PORT} {tries};" for master in masters)
+    configuration = CONFIGURATION.format(servers=servers, port=API_PORT, **times)
     return Parts(
         files=(
             File(FILE, literal(configuration)),

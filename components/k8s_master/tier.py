@@ -93,4 +93,4 @@ def member_parts(plan: Plan, machine: Node, certificates: Pki) -> Parts:
 
 def proxy_parts(plan: Plan) -> Parts:
     """Returns the files and the step of the proxy to the API servers, for machines other than masters."""
-    return api_proxy.parts(plan.masters, plan.settings.images)
+    return api_proxy.parts(plan.masters, plan.settings.images, plan.settings.api_proxy)

@@ -6,8 +6,11 @@ from typing import Any
 
 import pytest
 
+from blueprint.plan.plan import Plan
 from blueprint.problems import InvalidStackError
+from components.k8s_master import api_proxy
 from components.k8s_master.kubeadm import cluster_configuration
+from components.k8s_master.tier import proxy_parts
 from openstack import client_settings, configuration
 from openstack.config.formats import public_text
 from tests.reports.stacks import named, objects, planned
@@ -53,6 +56,40 @@ def test_clients_reach_the_api_servers_through_a_load_balancer() -> None:
     ]
     with pytest.raises(InvalidStackError, match="quorate:apiServers: is for masters of a new cluster"):
         planned(apiServers={"names": ["k8s.example.org"]}, machines="existing")
+
+
+def proxy_lines(made: Plan) -> set[str]:
+    """What the proxy to the API servers has on a machine that is no master."""
+    (text,) = (file.content for file in proxy_parts(made).files if file.path == api_proxy.FILE)
+    assert isinstance(text, str)
+    return {line.strip() for line in text.splitlines()}
+
+
+def test_nodes_wait_for_api_servers_as_long_as_the_stack_says() -> None:
+    """Watches end where a network drops connections earlier; a slow one needs more than a second to connect."""
+    plain = proxy_lines(planned(apiServers={"names": ["k8s.example.org"]}))
+    assert plain == proxy_lines(planned()) >= {"proxy_connect_timeout 1s;", "proxy_timeout 10m;"}
+    times = {"timeoutSeconds": 3600, "connectTimeoutSeconds": 5, "failTimeoutSeconds": 90}
+    changed = proxy_lines(planned(apiServers={"proxy": times}))
+    assert changed - plain == {
+        "proxy_connect_timeout 5s;",
+        "proxy_timeout 60m;",
+        *(f"server 10.30.0.{number}:6443 max_fails=2 fail_timeout=90s;" for number in (11, 12, 13)),
+    }
+
+
+@pytest.mark.parametrize(
+    ("proxy", "said"),
+    [
+        ({"timeoutSeconds": 0}, r"apiServers.proxy.timeoutSeconds: "),
+        ({"connectTimeoutSeconds": 76}, r"apiServers.proxy.connectTimeoutSeconds: "),
+        ({"timeoutSeconds": "10m"}, r"apiServers.proxy.timeoutSeconds: "),
+        ({"timeout": 600}, r"apiServers.proxy.timeout: unknown key \(did you mean 'timeoutSeconds'\?\)"),
+    ],
+)
+def test_times_that_nginx_cannot_have_are_refused(proxy: dict[str, Any], said: str) -> None:
+    with pytest.raises(InvalidStackError, match=said):
+        planned(apiServers={"proxy": proxy})
 
 
 def test_an_ingress_has_the_annotations_of_its_controller() -> None:

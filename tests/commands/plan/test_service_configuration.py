@@ -62,6 +62,21 @@ def test_a_node_shows_its_own_values(tmp_path: Path, capsys: pytest.CaptureFixtu
         assert [" ".join(each.split()) for each in capsys.readouterr().out.splitlines()].count(line) == expected
 
 
+def test_the_proxy_of_api_servers_shows_its_times(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    document = yaml.safe_load((ROOT / "Pulumi.dev.yaml").read_text(encoding="utf-8"))
+    document["config"]["quorate:apiServers"] = {"proxy": {"timeoutSeconds": 1200}}
+    (tmp_path / "Pulumi.own.yaml").write_text(yaml.safe_dump(document), encoding="utf-8")
+    assert service_configuration.show(tmp_path, "own", "api-proxy", node="") == 0
+    assert [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()] == [
+        "# nginx.conf of api-proxy",
+        "proxy_timeout 20m; # stack: quorate:apiServers.proxy.timeoutSeconds",
+        "proxy_connect_timeout 1s; # project: project figure",
+        "fail_timeout 3s; # project: project figure",
+    ]
+    with pytest.raises(UserError, match="same configuration on every machine except the masters; leave out --node"):
+        service_configuration.show(tmp_path, "own", "api-proxy", node="virt2")
+
+
 def test_a_node_on_which_the_service_does_not_run_is_an_error() -> None:
     with pytest.raises(UserError, match=r"nova-compute of dev does not run on virt9 \(did you mean 'virt"):
         service_configuration.show(ROOT, "dev", "nova-compute", node="virt9")
