@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from blueprint.plan.nodes import Node
 from blueprint.plan.plan import Plan
-from components import joining, k8s_master, kubelet, preparation, virt_host
+from components import joining, k8s_master, kubelet, machine_metrics, preparation, virt_host
 from components.k8s_master import node_dns, node_loss
 from components.k8s_master.pki import Pki
 from components.machine import MachineArgs, MachinePoolArgs, Parts
@@ -28,6 +28,7 @@ def _parts(plan: Plan, nodes: Sequence[Node], certificates: Pki) -> Parts:
     if not node.is_kubernetes_node:
         return prepared + k8s_master.member_parts(plan, node, certificates)
     found = prepared + kubelet.parts(node) + node_loss.parts(plan) + node_dns.parts() + directories.parts(plan, node)
+    found += machine_metrics.parts(plan, node)
     if COMPUTE_POOL in node.roles:
         found += Parts(certificates.compute_files(nodes))
     if MASTER_POOL in node.roles:

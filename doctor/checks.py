@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from blueprint.kernel_settings import MODULES
 from blueprint.plan.nodes import Node
@@ -13,12 +13,11 @@ from blueprint.stackfile.settings import Settings
 from contract import MASTER_POOL
 from doctor import container_checks, kernel_checks
 from doctor.login import Reading
+from openstack.monitoring import ages
 
 CLOCK = 1
 """Seconds by which a machine's clock may differ from this host's. etcd warns of more than 1 s between its members
 (etcd, server/etcdserver/api/rafthttp/probing_status.go); certificates are not valid before their time."""
-EXPIRY = timedelta(days=30)
-"""Time before a certificate's end from which the check fails. Project figure."""
 FREE = 20
 """GiB that must be free in /var/lib, for images, logs and etcd. Project figure."""
 EVICTION = 100 * 1024
@@ -196,7 +195,7 @@ def certificates(reading: Reading) -> Problems:
     for path, end in reading.facts.certificates.items():
         if end is None:
             yield f"the end of {path} cannot be read", "install openssl there, or look at the file"
-        elif end - datetime.now(UTC) < EXPIRY:
+        elif end - datetime.now(UTC) < ages.CERTIFICATE:
             yield f"{path} expires on {end:%Y-%m-%d}", "renew it, one master at a time"
 
 

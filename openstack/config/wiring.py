@@ -91,8 +91,9 @@ class Wiring:
     """Addresses of nodes in these networks, by the node's name and the class."""
     availability_zones: Mapping[str, tuple[str, ...]]
     """Names of the computes in each availability zone of Nova; empty if the stack file sets none."""
-    has_compute_certificates: bool
-    """Whether each compute has a certificate for migrations: Quorate sets up its machine."""
+    sets_up_machines: bool
+    """Whether Quorate sets up the machines: each compute has a certificate for migrations, and each node writes metrics
+    of certificates and backups."""
 
     @cached_property
     def common_reserve(self) -> HostReserve:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from openstack.config.wiring import Wiring
+from openstack.monitoring import age_alerts
 from openstack.monitoring.quorums import WatchedQuorum, quorums
 
 MEMBER = "quorate:member:counts"
@@ -47,14 +48,18 @@ _NAMED = _Urgency("15s", "info")
 """For what a planned restart does too: it says who, within the same time, and is no reason to wake anybody."""
 
 
-def document(wiring: Wiring) -> Mapping[str, Any]:
-    """Returns the content of Prometheus' file with recording and alert rules."""
+def document(wiring: Wiring, schedules: tuple[age_alerts.Schedule, ...]) -> Mapping[str, Any]:
+    """Returns the content of Prometheus' file with recording and alert rules.
+
+    `schedules`: the CronJobs that make backups of databases or test them.
+    """
     watched = quorums(wiring)
-    groups = [
+    groups: list[Mapping[str, Any]] = [
         {"name": quorum.name, "rules": [*_records(quorum), *_losses(quorum), *_own(quorum)]} for quorum in watched
     ]
     groups.append({"name": "nodes", "rules": [_target_down(watched), _disk(), _clock()]})
     groups.append({"name": "agents", "rules": [_silent_agent()]})
+    groups.extend(age_alerts.groups(wiring, schedules))
     return {"groups": groups}
 
 

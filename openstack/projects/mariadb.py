@@ -160,6 +160,11 @@ def actions(wiring: Wiring) -> tuple[ActionDefinition, ...]:
     return tuple(action for number in range(len(wiring.galeras)) for action in _backups(wiring, number))
 
 
+def age_limit(action: ActionDefinition) -> timedelta:
+    """Returns the age from which the last success of a scheduled action is late: its period, and what it may take."""
+    return PERIOD + timedelta(seconds=action.deadline)
+
+
 def _backups(wiring: Wiring, number: int) -> tuple[ActionDefinition, ...]:
     galera = wiring.galeras[number]
     members = wiring.members(galera)

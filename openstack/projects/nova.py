@@ -97,7 +97,7 @@ def configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
         layers += [guests, tenants_room.common_layer(wiring)]
         if wiring.monitors:
             layers.append(Layer(Origin.PROJECT, "004, 5.3.17; " + _MANUAL, {"libvirt": _disks(wiring)}))
-        if wiring.has_compute_certificates:
+        if wiring.sets_up_machines:
             layers.append(migrations.nova())
     else:
         databases = [
@@ -111,7 +111,7 @@ def configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
         uwsgi(wiring, "nova-api", "nova-api-uwsgi.ini", "nova.wsgi.osapi_compute"),
         uwsgi(wiring, "nova-api", "nova-metadata-uwsgi.ini", "nova.wsgi.metadata", "metadata"),
         node_values.SCRIPT,
-        *migrations.libvirt(certificates=wiring.has_compute_certificates),
+        *migrations.libvirt(certificates=wiring.sets_up_machines),
         *migrations.ssh(),
         *ceph_client.files(wiring, _ENTITY),
         *(

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from blueprint.openstack.projects.records import own_records
 from files.yaml_writer import plain_document
 from openstack.config import ports
 from openstack.config.layers import Secret, TextFile, WrittenFile
 from openstack.config.wiring import Wiring
 from openstack.monitoring import alerts, grafana, scraping
+from openstack.monitoring.age_alerts import Schedule
+from openstack.projects import mariadb
 
 _CLOUD = "openstack"
 """Name of the cloud in clouds.yml. The command of openstack-exporter has it too."""
@@ -15,7 +19,8 @@ _ALERTS = own_records()["prometheus"].file("alerts.yml")
 
 # The exporter listens only on the node's address, because the node's other networks do not need its metrics.
 _NODE_START = f"""\
-exec /opt/node_exporter/node_exporter --web.listen-address="$NODE_ADDRESS:{ports.NODE_EXPORTER}"
+exec /opt/node_exporter/node_exporter --web.listen-address="$NODE_ADDRESS:{ports.NODE_EXPORTER}" \\
+  --collector.textfile.directory=/host/metrics
 """
 
 
@@ -28,8 +33,16 @@ def configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
         return (TextFile("clouds.yml", (_clouds(wiring),)),)
     return (
         TextFile("prometheus.yml", (plain_document(scraping.document(wiring, name, _ALERTS.path)),)),
-        TextFile(_ALERTS.name, (plain_document(alerts.document(wiring)),)),
+        TextFile(_ALERTS.name, (plain_document(alerts.document(wiring, tuple(_schedules(wiring)))),)),
     )
+
+
+def _schedules(wiring: Wiring) -> Iterator[Schedule]:
+    """Yields the CronJobs that make backups of databases or test them."""
+    for action in mariadb.actions(wiring):
+        of = action.beside or ""
+        if action.schedule and wiring.has(of):
+            yield Schedule(action.job.name, of, mariadb.age_limit(action), is_test=bool(action.tests))
 
 
 def _clouds(wiring: Wiring) -> Secret:

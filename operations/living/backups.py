@@ -15,6 +15,7 @@ from cluster.api import Api, ApiError, Unreachable
 from cluster.objects import Object, holds, listed, mapping, name, text
 from openstack.config.wiring import Wiring
 from openstack.definition import ActionDefinition
+from openstack.monitoring import ages
 from openstack.projects import mariadb
 from operations.action_job import BATCH
 from operations.living.answers import BACKUPS, Answer
@@ -22,12 +23,6 @@ from operations.living.answers import BACKUPS, Answer
 DIRECTORY = "/var/lib/etcd-backup"
 QUESTION = f"sh -c 'cd {DIRECTORY} 2>/dev/null && {{ ls; cat last-test failed-test 2>/dev/null; }}; echo end'"
 """For a user who may read the directory, which is root."""
-HOURLY = timedelta(hours=2)
-"""Age of etcd's newest copy on a machine from which it is late. The timer makes one every hour, up to 10 minutes later;
-the rest is for the copy itself, and for a timer that was due while the machine booted. Project figure."""
-DAILY = timedelta(hours=31)
-"""Age of the last restored test of etcd's copies on a machine from which it is late. The timer makes one every day, up
-to 6 hours later; the rest is for the test itself. Project figure."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +91,7 @@ def of_etcd(answers: Mapping[str, Answer]) -> LivingBackups:
         copies = list(filter(None, map(_began, lines)))
         newest = max(copies, default=None)
         test = _test_on(machine, lines, min(copies, default=None))
-        found.append(LivingBackup("etcd", f"timer on {machine}", newest, HOURLY, test=test))
+        found.append(LivingBackup("etcd", f"timer on {machine}", newest, ages.ETCD_BACKUP, test=test))
     said = f"the copies of etcd's data on {', '.join(unasked)} were not read: they are asked over SSH"
     return LivingBackups(tuple(found), (said,) if unasked else ())
 
@@ -107,7 +102,7 @@ def _test_on(machine: str, lines: Sequence[str], since: datetime | None) -> Rest
     failed = _began(f"{words.get('failed', '')}.db")
     problem = f"the test of {failed:%Y-%m-%d %H:%M} UTC failed" if failed else ""
     newest = _began(f"{words.get('restored', '')}.db")
-    return RestoredTest(f"test on {machine}", newest, DAILY, since, problem)
+    return RestoredTest(f"test on {machine}", newest, ages.ETCD_TEST, since, problem)
 
 
 def _began(file: str) -> datetime | None:
@@ -142,7 +137,7 @@ def _backup(action: ActionDefinition, schedules: Mapping[str, Object], jobs: Seq
         action.beside or "",
         f"CronJob {action.job.name}",
         _last_success(action, schedule, jobs),
-        _limit(action),
+        mariadb.age_limit(action),
         since=_time(schedule, "metadata", "creationTimestamp"),
         stopped=_stopped(schedule),
     )
@@ -157,7 +152,7 @@ def _test(action: ActionDefinition, schedules: Mapping[str, Object], jobs: Seque
     return RestoredTest(
         f"CronJob {action.job.name}",
         newest,
-        _limit(action),
+        mariadb.age_limit(action),
         since=_time(schedule, "metadata", "creationTimestamp"),
         problem=_stopped(schedule) or problem,
     )
@@ -166,10 +161,6 @@ def _test(action: ActionDefinition, schedules: Mapping[str, Object], jobs: Seque
 def _stopped(schedule: Object) -> str:
     is_suspended = bool(mapping(schedule, "spec").get("suspend"))
     return "it is suspended" if is_suspended else "" if schedule else "the cluster does not have it"
-
-
-def _limit(action: ActionDefinition) -> timedelta:
-    return mariadb.PERIOD + timedelta(seconds=action.deadline)
 
 
 def _last_success(action: ActionDefinition, schedule: Object, jobs: Sequence[Object]) -> datetime | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from doctor.checks import EXPIRY
+from openstack.monitoring import ages
 from operations.living.answers import CERTIFICATES, Answer
 
 _FILES = "/etc/etcd/pki/*.crt /etc/kubernetes/pki/*.crt /etc/kubernetes/pki/etcd/*.crt"
@@ -38,8 +38,8 @@ def read(answers: Mapping[str, Answer]) -> tuple[Certificate, ...]:
 
 
 def expiring(certificates: tuple[Certificate, ...], now: datetime) -> tuple[Certificate, ...]:
-    """Returns those that have expired, or do soon: within the time from which `quorate doctor` fails."""
-    return tuple(each for each in certificates if each.left(now) < EXPIRY)
+    """Returns those that have expired, or do within the time from which `quorate doctor` and an alert name them."""
+    return tuple(each for each in certificates if each.left(now) < ages.CERTIFICATE)
 
 
 def _of_machine(machine: str, answer: Answer) -> Iterator[Certificate]:

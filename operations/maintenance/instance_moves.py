@@ -37,7 +37,7 @@ PAUSE = 5.0
 
 def choices_of(cluster: LiveCluster, *, cold: bool) -> Choices:
     """Returns how the instances of a cloud may be moved."""
-    return Choices(wiring(cluster.plan, ENVIRONMENT).has_compute_certificates, cold)
+    return Choices(wiring(cluster.plan, ENVIRONMENT).sets_up_machines, cold)
 
 
 class InstanceMoves:

@@ -46,7 +46,7 @@ def test_virtual_machines_migrate_over_tls_only() -> None:
 
 
 def test_without_certificates_libvirt_has_no_port() -> None:
-    around = replace(WIRING, has_compute_certificates=False)
+    around = replace(WIRING, sets_up_machines=False)
     daemon = options(around, "nova-libvirt", "libvirtd.conf")
     assert (daemon["listen_tls"], daemon["listen_tcp"]) == (0, 0)
     assert "live_migration_scheme" not in options(around, "nova-compute", "nova.conf", "libvirt")

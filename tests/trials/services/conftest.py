@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -13,6 +13,7 @@ from tests.trials.services.stack import documents
 from toolchain import debian_root, openstack_programs
 from trials.services import testbed
 from trials.services.containers import TriedContainer, read
+from trials.services.testbed import ServiceMachine, ServiceTestbed
 
 
 @pytest.fixture(scope="session")
@@ -51,3 +52,10 @@ def programs() -> Path:
 def containers() -> Mapping[str, TriedContainer]:
     """The containers of the stack "dev", by workload/container."""
     return read(documents("dev"))
+
+
+@pytest.fixture(scope="module")
+def tool(root: Path) -> Iterator[ServiceMachine]:
+    """A machine of the test bed with promtool and amtool."""
+    with ServiceTestbed(root) as testbed:
+        yield testbed.add("tool")

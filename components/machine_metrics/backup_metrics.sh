@@ -1,0 +1,96 @@
+#!/bin/sh
+# When backups and their tests last succeeded, for alerts.
+#
+#   backup-metrics etcd                copies of etcd's data on this machine
+#   backup-metrics cronjobs NAMESPACE  CronJobs of a namespace; on a master
+#
+# Each writes one file into /var/lib/quorate/metrics, which node-exporter reads. The file gets its name when it is complete;
+# if something fails, the previous one stays. Times are in seconds since 1970.
+set -eu
+LC_ALL=C
+export LC_ALL
+: "${ROOT=}"
+
+METRICS=$ROOT/var/lib/quorate/metrics
+BACKUP=$ROOT/var/lib/etcd-backup
+TIMER=$ROOT/etc/systemd/system/etcd-backup.timer
+
+etcd() {
+  oldest=
+  newest=
+  for file in "$BACKUP"/[0-9]*T[0-9]*Z.db; do
+    [ -e "$file" ] || continue
+    newest=$(basename "$file" .db)
+    : "${oldest:=$newest}"
+  done
+  # Before the first copy or test, the time from which on there should have been one.
+  begun=$(stat -c %Y "$TIMER")
+  success etcd-backup "$(at "$newest" "$begun")"
+  success etcd-backup-test "$(at "$(told last-test)" "$(at "$oldest" "$begun")")"
+  failed=$(told failed-test)
+  [ -z "$failed" ] || failure etcd-backup-test "$(at "$failed" 0)"
+}
+
+# Prints the time in a file that the test of etcd's copies writes.
+told() { # name of the file
+  [ ! -e "$BACKUP/$1" ] || sed -n 's/^[a-z]* \([0-9TZ]*\).*/\1/p' "$BACKUP/$1"
+}
+
+# Prints a time in a name of a copy, such as 20261125T120000Z.
+at() { # time, what to print if there is none
+  if [ -z "$1" ]; then
+    printf '%s' "$2"
+  else
+    date -u -d "$(printf '%s' "$1" | sed 's/^\(....\)\(..\)\(..\)T\(..\)\(..\)\(..\)Z$/\1-\2-\3 \4:\5:\6/')" +%s
+  fi
+}
+
+success() { printf 'quorate_schedule_success_timestamp_seconds{schedule="%s"} %s\n' "$1" "$2"; }
+failure() { printf 'quorate_schedule_failure_timestamp_seconds{schedule="%s"} %s\n' "$1" "$2"; }
+
+# Each CronJob or Job, followed by when it succeeded or failed.
+CRONJOBS='{{range .items}}schedule {{.metadata.name}} {{.metadata.creationTimestamp}} {{if .spec.suspend}}1{{else}}0{{end}}
+{{with .status.lastSuccessfulTime}}Complete {{.}}
+{{end}}{{end}}'
+JOBS='{{range .items}}job{{range .metadata.ownerReferences}} {{.name}}{{end}}{{with .metadata.annotations}}{{/*
+*/}}{{with index . "quorate.io/action"}} {{.}}{{end}}{{end}}
+{{range .status.conditions}}{{if eq .status "True"}}{{.type}} {{.lastTransitionTime}}
+{{end}}{{end}}{{end}}'
+
+get() { kubectl --kubeconfig="$ROOT/etc/kubernetes/admin.conf" --request-timeout=30s --namespace="$NAMESPACE" get "$@"; }
+
+cronjobs() { # namespace
+  NAMESPACE=$1
+  schedules=$(get cronjobs -o go-template="$CRONJOBS")
+  jobs=$(get jobs -o go-template="$JOBS")
+  # Jobs of `quorate action` count too, of which a CronJob does not know. Times of one form compare as words do.
+  latest=$(printf '%s\n%s\n' "$schedules" "$jobs" | awk '
+    $1 == "schedule" { made[$2] = $3; print "suspended", $2, $4 }
+    $1 == "schedule" || $1 == "job" { name = $2 }
+    $1 == "Complete" { if ($2 > done[name]) done[name] = $2 }
+    $1 == "Failed" { if ($2 > lost[name]) lost[name] = $2 }
+    END {
+      for (name in made) print "success", name, done[name] ? done[name] : made[name]
+      for (name in made) if (lost[name]) print "failure", name, lost[name]
+    }')
+  while read -r what name value; do
+    case $what in
+    suspended) printf 'quorate_schedule_suspended{schedule="%s"} %s\n' "$name" "$value" ;;
+    success | failure) "$what" "$name" "$(date -u -d "$value" +%s)" ;;
+    esac
+  done <<END
+$latest
+END
+}
+
+case ${1-} in
+etcd | cronjobs) ;;
+*)
+  printf '%s\n' "usage: $0 etcd|cronjobs NAMESPACE" >&2
+  exit 2
+  ;;
+esac
+umask 022
+mkdir -p "$METRICS"
+"$@" >"$METRICS/$1.new"
+mv "$METRICS/$1.new" "$METRICS/$1.prom"

@@ -1,0 +1,137 @@
+"""Alerts for what grows old: backups, their restored tests, certificates, and the files in which machines tell of them.
+
+Every node writes the times (components/machine_metrics), and node-exporter serves them. So machines that Quorate does
+not set up, and machines of etcd that are no nodes, raise none of these alerts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
+from typing import Any, NamedTuple
+
+from openstack.config.wiring import Wiring
+from openstack.monitoring import ages
+
+SUCCESS = "quorate_schedule_success_timestamp_seconds"
+"""When the last backup or test that succeeded was made; without one, since when it has been due."""
+FAILURE = "quorate_schedule_failure_timestamp_seconds"
+"""When a test failed last."""
+SUSPENDED = "quorate_schedule_suspended"
+"""Whether a CronJob is suspended: 1 or 0."""
+CERTIFICATE = "quorate_certificate_expiry_timestamp_seconds"
+"""When a certificate in a file of a machine ends; 0 if it cannot be read."""
+ENTRY = "quorate_secret_certificate_expiry_timestamp_seconds"
+"""The same for a Secret of type kubernetes.io/tls, as every master tells it."""
+WRITTEN = 'node_textfile_mtime_seconds{job="node"}'
+SILENT = timedelta(hours=2)
+"""Age of a machine's file from which its timer does not work. It writes one every 15 minutes. Project figure."""
+
+Rule = Mapping[str, Any]
+
+
+class Schedule(NamedTuple):
+    """A CronJob that makes backups of a database, or tests them."""
+
+    name: str
+    """Name of the CronJob."""
+    of: str
+    """The database's quorum, such as mysqld."""
+    limit: timedelta
+    """Age of the last success from which it is late."""
+    is_test: bool
+
+
+class _Source(NamedTuple):
+    """A schedule whose times are metrics, with the labels of its alerts."""
+
+    schedule: Schedule
+    by_machine: bool
+    """Whether each machine has one of its own; otherwise every master tells of the same one."""
+    tellers: int
+    """Least number of machines that must tell of it."""
+
+    def of(self, metric: str) -> str:
+        found = f'{metric}{{schedule="{self.schedule.name}"}}'
+        return found if self.by_machine else f"max by (schedule) ({found})"
+
+    def alert(self, name: str, expression: str, after: str, summary: str) -> Rule:
+        place = " on {{ $labels.instance }}" if self.by_machine else ""
+        labels = {"severity": "warning", "schedule": self.schedule.name}
+        return _alert(name, expression, after, labels, f"{self.schedule.of}{place}, {self.schedule.name}: {summary}")
+
+
+def groups(wiring: Wiring, schedules: tuple[Schedule, ...]) -> Iterator[Mapping[str, Any]]:
+    """Yields the groups of rules about backups and certificates. `schedules`: the CronJobs of backups and tests."""
+    if not wiring.sets_up_machines or not wiring.has("node-exporter"):
+        return
+    members = sum(name in wiring.addresses for name in wiring.etcd_members)  # without machines that are no nodes
+    etcd = (
+        Schedule("etcd-backup", "etcd", ages.ETCD_BACKUP, is_test=False),
+        Schedule("etcd-backup-test", "etcd", ages.ETCD_TEST, is_test=True),
+    )
+    sources = [_Source(each, True, members) for each in etcd if members]
+    sources += [_Source(each, False, 1) for each in schedules]
+    yield {"name": "backups", "rules": [rule for each in sources for rule in _backup(each)]}
+    yield {"name": "certificates", "rules": [*_certificates(), *_silence()]}
+
+
+def _backup(source: _Source) -> Iterator[Rule]:
+    schedule, success = source.schedule, source.of(SUCCESS)
+    seconds = int(schedule.limit.total_seconds())
+    last = "the last restored test" if schedule.is_test else "the newest backup"
+    allowed = f"its schedule allows {seconds // 3600} h"
+    yield source.alert(
+        "BackupTestLate" if schedule.is_test else "BackupLate",
+        f"time() - {success} > {seconds}",
+        "10m",
+        f"{last} is {{{{ $value | humanizeDuration }}}} old, {allowed}",
+    )
+    if schedule.is_test:
+        failed = f"{source.of(FAILURE)} > {success}"
+        yield source.alert("BackupTestFailed", failed, "0s", "a restored backup failed or had other content")
+    if not source.by_machine:
+        yield source.alert("BackupSuspended", f"{source.of(SUSPENDED)} == 1", "1h", "the CronJob is suspended")
+    told = f'{SUCCESS}{{schedule="{schedule.name}"}}'
+    missing = f"absent({told}) or count({told}) < {source.tellers}"
+    yield _alert(
+        "BackupUnknown",
+        missing,
+        "1h",
+        {"severity": "warning", "schedule": schedule.name},
+        f"{schedule.of}, {schedule.name}: it does not exist, or a master does not tell when it last succeeded",
+    )
+
+
+def _certificates() -> Iterator[Rule]:
+    for prefix, left, since, subject in (
+        ("", f"{CERTIFICATE} - time()", ages.CERTIFICATE, "{{ $labels.instance }}: {{ $labels.certificate }}"),
+        ("Entry", f"min by (secret) ({ENTRY}) - time()", ages.ENTRY, "the certificate in Secret {{ $labels.secret }}"),
+    ):
+        ends = f"{subject} expires in {{{{ $value | humanizeDuration }}}}"
+        warned, soon = int(since.total_seconds()), int(ages.SOON.total_seconds())
+        name, critical = f"{prefix}CertificateExpires", {"severity": "critical"}
+        yield _alert(name, f"({left} < {warned}) >= {soon}", "10m", {"severity": "warning"}, ends)
+        yield _alert(name, f"({left} < {soon}) > 0", "10m", critical, ends)
+        over = f"{subject} has expired or cannot be read"
+        yield _alert(f"{prefix}CertificateExpired", f"{left} <= 0", "1m", critical, over)
+
+
+def _silence() -> Iterator[Rule]:
+    old = "{{ $labels.instance }}: {{ $labels.file }} was written {{ $value | humanizeDuration }} ago"
+    yield _alert(
+        "MachineMetricsOld", f"time() - {WRITTEN} > {int(SILENT.total_seconds())}", "10m", {"severity": "warning"}, old
+    )
+    none = '(up{job="node"} == 1 unless on (instance) ' + WRITTEN + ') or node_textfile_scrape_error{job="node"} == 1'
+    lacks = "{{ $labels.instance }}: no file in /var/lib/quorate/metrics, or one that cannot be read"
+    yield _alert("MachineMetricsMissing", none, "1h", {"severity": "warning"}, lacks)
+
+
+def _alert(name: str, expression: str, after: str, labels: Mapping[str, str], summary: str) -> Rule:
+    return {
+        "alert": name,
+        "expr": expression,
+        "for": after,
+        "labels": labels,
+        "annotations": {"summary": summary},
+    }

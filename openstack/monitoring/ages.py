@@ -1,0 +1,21 @@
+"""Ages from which backups, their tests and certificates are named: by alerts, `quorate status` and `quorate doctor`."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+ETCD_BACKUP = timedelta(hours=2)
+"""Age of etcd's newest copy on a machine from which it is late. The timer makes one every hour, up to 10 minutes later;
+the rest is for the copy itself, and for a timer that was due while the machine booted. Project figure."""
+ETCD_TEST = timedelta(hours=31)
+"""Age of the last restored test of etcd's copies on a machine from which it is late. The timer makes one every day, up
+to 6 hours later; the rest is for the test itself. Project figure."""
+
+CERTIFICATE = timedelta(days=30)
+"""Time before the end of a certificate of a machine from which it is named. kubelet renews its own before: after 70 to
+90 % of a year (https://kubernetes.io/docs/reference/access-authn-authz/kubelet-tls-bootstrapping/). Project figure."""
+ENTRY = timedelta(days=14)
+"""The same for a certificate of the cloud's entry. Programs that renew those of 90 days do so when 30 days are left
+(https://cert-manager.io/docs/usage/certificate/), which is no reason for an alert. Project figure."""
+SOON = timedelta(days=7)
+"""Time before a certificate's end from which its alert is critical. Project figure."""

@@ -1,0 +1,216 @@
+"""The script that writes times for Prometheus, run by `sh` below a temporary root, with a kubectl that has answers."""
+
+from __future__ import annotations
+
+import base64
+import os
+import subprocess
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from blueprint.openstack.projects.records import own_records
+from blueprint.plan.plan import Plan
+from blueprint.plan.planner import plan
+from blueprint.stackfile.loader import load_file
+from components import machine_files, machine_metrics
+from components.k8s_master import certificates, etcd, pki
+from components.machine import filled, variables
+from openstack.monitoring import age_alerts
+from tests.blueprint.stackfile.placeholders import CERTIFICATES
+from tests.components.k8s_master.test_external_etcd import PHYSICAL
+from tests.fakes import script
+from tests.stacks import STACKS
+
+DEV = plan(load_file(STACKS["dev"]))
+SCRIPTS = Path(machine_metrics.__file__).parent
+OF_CERTIFICATES, OF_BACKUPS = SCRIPTS / "certificate_metrics.sh", SCRIPTS / "backup_metrics.sh"
+MEMBER = certificates.Authority("etcd-ca", "secret").member("master1", [], "another")
+ENDS = int(certificates.VALID_UNTIL.timestamp())
+KUBECTL = """\
+case "$*" in
+*"get cronjobs"*) cat "$ROOT/cronjobs" ;;
+*"get jobs"*) cat "$ROOT/jobs" ;;
+*"get secrets --field-selector=type=kubernetes.io/tls"*) cat "$ROOT/secrets" ;;
+esac
+"""
+
+
+def written(root: Path, program: Path, *words: str, code: int = 0) -> dict[str, int]:
+    """Runs the script; returns its file's values by metric and labels."""
+    done = subprocess.run(
+        ["sh", str(program), *words],
+        env={"ROOT": str(root), "PATH": f"{root}/bin:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == code, done.stderr
+    metrics = root / "var/lib/quorate/metrics"
+    assert [each.suffix for each in metrics.iterdir() if each.stem == words[0]] == [".prom"] or code
+    text = (metrics / f"{words[0]}.prom").read_text(encoding="utf-8")
+    return {line.rpartition(" ")[0]: int(line.rpartition(" ")[2]) for line in text.splitlines()}
+
+
+def put(root: Path, path: str, text: str) -> Path:
+    file = root / path.lstrip("/")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def at(text: str) -> int:
+    return int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp())
+
+
+def success(schedule: str) -> str:
+    return f'{age_alerts.SUCCESS}{{schedule="{schedule}"}}'
+
+
+def test_ends_of_certificates_in_files_and_kubeconfigs(tmp_path: Path) -> None:
+    for path in (f"{pki.ETCD}/peer.crt", f"{pki.COMPUTE}/tls.crt", f"{pki.KUBERNETES}/apiserver.crt"):
+        put(tmp_path, path, MEMBER.public)
+    put(tmp_path, f"{pki.ETCD}/peer.key", MEMBER.private)
+    put(tmp_path, f"{pki.KUBERNETES}/front-proxy-client.crt", "no certificate")
+    encoded = base64.b64encode(MEMBER.public.encode()).decode()
+    put(tmp_path, "/etc/kubernetes/admin.conf", f"users:\n- user:\n    client-certificate-data: {encoded}\n")
+    put(tmp_path, "/etc/kubernetes/kubelet.conf", "user:\n  client-certificate: /var/lib/kubelet/pki/current.pem\n")
+    put(tmp_path, "/var/lib/kubelet/pki/kubelet-client-current.pem", MEMBER.public + MEMBER.private)
+    assert written(tmp_path, OF_CERTIFICATES, "files") == {
+        f'{age_alerts.CERTIFICATE}{{certificate="{path}"}}': end
+        for path, end in {
+            "/etc/etcd/pki/peer.crt": ENDS,
+            "/etc/kubernetes/pki/apiserver.crt": ENDS,
+            "/etc/kubernetes/pki/front-proxy-client.crt": 0,
+            "/etc/quorate/compute/tls.crt": ENDS,
+            "/var/lib/kubelet/pki/kubelet-client-current.pem": ENDS,
+            "/etc/kubernetes/admin.conf": ENDS,
+        }.items()
+    }
+
+
+def test_everybody_may_read_the_file_and_it_has_no_key(tmp_path: Path) -> None:
+    put(tmp_path, f"{pki.COMPUTE}/tls.crt", MEMBER.private + MEMBER.public)
+    written(tmp_path, OF_CERTIFICATES, "files")
+    (file,) = (tmp_path / "var/lib/quorate/metrics").iterdir()
+    assert file.stat().st_mode & 0o777 == 0o644
+    assert "PRIVATE" not in file.read_text()
+    assert len(file.read_text().splitlines()) == 1
+
+
+def member(root: Path) -> None:
+    timer = put(root, f"{etcd.UNITS}/etcd-backup.timer", "")
+    os.utime(timer, (1000, 1000))
+
+
+def test_before_its_first_copy_etcd_is_asked_since_its_timer_exists(tmp_path: Path) -> None:
+    member(tmp_path)
+    assert written(tmp_path, OF_BACKUPS, "etcd") == {success("etcd-backup"): 1000, success("etcd-backup-test"): 1000}
+
+
+def test_the_newest_copy_of_etcd_and_its_test(tmp_path: Path) -> None:
+    member(tmp_path)
+    for time in ("20261128T120000Z", "20261129T080312Z"):
+        put(tmp_path, f"{etcd.BACKUP}/{time}.db", "")
+        put(tmp_path, f"{etcd.BACKUP}/{time}.content", "")
+    put(tmp_path, f"{etcd.BACKUP}/new", "")
+    newest = {success("etcd-backup"): at("2026-11-29 08:03:12")}
+    oldest = at("2026-11-28 12:00:00")
+    assert written(tmp_path, OF_BACKUPS, "etcd") == newest | {success("etcd-backup-test"): oldest}, (
+        "due since the oldest copy"
+    )
+
+    put(tmp_path, f"{etcd.BACKUP}/last-test", "restored 20261129T051500Z 20261129T050000Z.db\n")
+    tested = {success("etcd-backup-test"): at("2026-11-29 05:15:00")}
+    assert written(tmp_path, OF_BACKUPS, "etcd") == newest | tested
+    put(tmp_path, f"{etcd.BACKUP}/failed-test", "failed 20261129T061500Z\n")
+    failed = {f'{age_alerts.FAILURE}{{schedule="etcd-backup-test"}}': at("2026-11-29 06:15:00")}
+    assert written(tmp_path, OF_BACKUPS, "etcd") == newest | tested | failed
+
+
+def test_schedules_of_the_cluster(tmp_path: Path) -> None:
+    script(tmp_path / "bin", "kubectl", KUBECTL)
+    put(
+        tmp_path,
+        "cronjobs",
+        "schedule mysqld-backup 2026-11-01T00:00:00Z 0\nComplete 2026-11-28T02:31:00Z\n"
+        "schedule mysqld-backup-test 2026-11-02T00:00:00Z 0\nschedule mysqld-restore 2026-11-03T00:00:00Z 1\n",
+    )
+    put(
+        tmp_path,
+        "jobs",
+        "job mysqld-backup\nSuccessCriteriaMet 2026-11-29T01:00:03Z\nComplete 2026-11-29T01:00:01Z\n"
+        "job mysqld-backup\nComplete 2026-11-27T01:00:00Z\n"
+        "job mysqld-backup-test\nFailed 2026-11-29T09:20:00Z\njob mysqld-backup-test\nFailed 2026-11-28T09:20:00Z\n"
+        "job\nComplete 2026-11-28T00:00:00Z\njob mysqld-backup-test\n",
+    )
+    found = written(tmp_path, OF_BACKUPS, "cronjobs", "openstack")
+    assert found == {
+        success("mysqld-backup"): at("2026-11-29 01:00:01"),
+        success("mysqld-backup-test"): at("2026-11-02 00:00:00"),
+        success("mysqld-restore"): at("2026-11-03 00:00:00"),
+        f'{age_alerts.FAILURE}{{schedule="mysqld-backup-test"}}': at("2026-11-29 09:20:00"),
+        f'{age_alerts.SUSPENDED}{{schedule="mysqld-backup"}}': 0,
+        f'{age_alerts.SUSPENDED}{{schedule="mysqld-backup-test"}}': 0,
+        f'{age_alerts.SUSPENDED}{{schedule="mysqld-restore"}}': 1,
+    }
+
+    script(tmp_path / "bin", "kubectl", "exit 1")
+    assert written(tmp_path, OF_BACKUPS, "cronjobs", "openstack", code=1) == found, (
+        "the last answer stays, with its age"
+    )
+
+
+def test_certificates_of_the_cluster_s_entry(tmp_path: Path) -> None:
+    script(tmp_path / "bin", "kubectl", KUBECTL)
+    encoded = base64.b64encode(MEMBER.public.encode()).decode()
+    put(tmp_path, "secrets", f"openstack-tls {encoded}\nbroken <no value>\n")
+    found = written(tmp_path, OF_CERTIFICATES, "secrets", "openstack")
+    assert found == {
+        f'{age_alerts.ENTRY}{{secret="openstack-tls"}}': ENDS,
+        f'{age_alerts.ENTRY}{{secret="broken"}}': 0,
+    }
+    put(tmp_path, "secrets", "")
+    assert written(tmp_path, OF_CERTIFICATES, "secrets", "openstack") == {}
+
+
+@pytest.mark.parametrize("program", [OF_CERTIFICATES, OF_BACKUPS], ids=lambda each: each.stem)
+def test_a_wrong_word_is_refused_before_anything_is_written(tmp_path: Path, program: Path) -> None:
+    done = subprocess.run(
+        ["sh", str(program), "everything"], env={"ROOT": str(tmp_path)}, capture_output=True, check=False
+    )
+    assert done.returncode == 2
+    assert not list(tmp_path.iterdir())
+
+
+def commands(made: Plan, name: str) -> list[str]:
+    node = next(each for each in made.machines if each.name == name)
+    found = filled(machine_files.parts(made, node, CERTIFICATES), variables(node))
+    unit = found.get("/etc/systemd/system/quorate-metrics.service", "")
+    words = (line.partition("=/usr/local/lib/quorate/") for line in unit.splitlines())
+    return [command for name, _, command in words if name == "ExecStart"]
+
+
+def test_each_machine_writes_what_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    of_masters = ["certificate-metrics secrets openstack", "backup-metrics cronjobs openstack"]
+    assert commands(DEV, "master1") == ["certificate-metrics files", "backup-metrics etcd", *of_masters]
+    assert commands(DEV, "messaging1") == ["certificate-metrics files"]
+    assert commands(PHYSICAL, "master1") == ["certificate-metrics files", *of_masters]
+    assert commands(PHYSICAL, "etcd1") == [], "no node, and so no node-exporter"
+    monkeypatch.setattr(machine_metrics, "READER", "a process that the stack has not")
+    assert commands(DEV, "master1") == []
+
+
+def test_node_exporter_reads_the_directory_that_machines_write() -> None:
+    (exporter,) = [each for each in own_records()["prometheus"].processes if each.name == machine_metrics.READER]
+    (path,) = [each for each in exporter.containers[0].host_paths if each.name == "metrics"]
+    assert all(f"METRICS=$ROOT{path.path}\n" in each.read_text() for each in (OF_CERTIFICATES, OF_BACKUPS))
+    assert (path.mount, path.read_only) == ("/host/metrics", True)
+
+
+@pytest.mark.parametrize("word", ["etcd-backup", "etcd-backup-test"])
+def test_schedules_of_etcd_have_the_names_of_their_timers(word: str) -> None:
+    assert f"{etcd.UNITS}/{word}.timer" in {
+        each.path for each in etcd.parts(DEV.masters[0], DEV.members, CERTIFICATES).files
+    }

@@ -1,0 +1,69 @@
+"""Which alerts of backups and certificates a stack has, by what its machines can tell, and that each is documented."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from blueprint.plan.plan import Plan
+from blueprint.plan.planner import plan
+from openstack import configuration
+from openstack.config.formats import public_text
+from tests.stacks import full_size, parsed, server
+
+DOCUMENTS = Path(__file__).resolve().parents[3] / "docs"
+ENDS = {"CertificateExpires", "CertificateExpired"}
+OF_MACHINES = {"MachineMetricsOld", "MachineMetricsMissing", *ENDS, *(f"Entry{name}" for name in ENDS)}
+OF_BACKUPS = {"BackupLate", "BackupTestLate", "BackupTestFailed", "BackupSuspended", "BackupUnknown"}
+
+
+def rules(made: Plan) -> dict[str, list[dict[str, Any]]]:
+    """The rules of a stack, by their group."""
+    (file,) = [each for each in configuration.of_service(made, "influxdb-grafana") if each.name == "alerts.yml"]
+    return {each["name"]: each["rules"] for each in yaml.safe_load(public_text(file) or "")["groups"]}
+
+
+def schedules(made: Plan) -> set[str]:
+    return {rule["labels"]["schedule"] for rule in rules(made)["backups"]}
+
+
+def stack(**more: Any) -> Plan:
+    return plan(parsed(full_size("100", **more)))
+
+
+def with_machines_of_etcd() -> Plan:
+    config = full_size("100")
+    config["servers"].append(server("etcd[1-3]", ["etcd"], "10.20.9.1", rack="r[1-3]"))
+    return plan(parsed(config))
+
+
+def test_each_database_has_alerts_of_its_backups_and_tests() -> None:
+    made = stack()
+    assert {rule["alert"] for rule in rules(made)["backups"]} == OF_BACKUPS
+    assert {rule["alert"] for rule in rules(made)["certificates"]} == OF_MACHINES
+    assert schedules(made) == {"etcd-backup", "etcd-backup-test", "mysqld-backup", "mysqld-backup-test"}
+
+
+def test_machines_of_etcd_that_are_no_nodes_tell_nothing() -> None:
+    assert schedules(with_machines_of_etcd()) == {"mysqld-backup", "mysqld-backup-test"}
+
+
+def test_machines_that_quorate_does_not_set_up_tell_nothing() -> None:
+    assert not {"backups", "certificates"} & rules(stack(machines="existing")).keys()
+
+
+def test_every_alert_is_documented() -> None:
+    text = (DOCUMENTS / "openstack.md").read_text(encoding="utf-8")
+    names = {rule["alert"] for group in rules(stack()).values() for rule in group if "alert" in rule}
+    assert {name for name in names if f"`{name}`" not in text} == set()
+
+
+@pytest.mark.parametrize("name", sorted(OF_BACKUPS | OF_MACHINES))
+def test_on_call_says_what_to_do(name: str) -> None:
+    rows = [
+        line for line in (DOCUMENTS / "on-call.md").read_text(encoding="utf-8").splitlines() if line.startswith("| `")
+    ]
+    assert [row for row in rows if f"`{name}`" in row.split("|")[1]]

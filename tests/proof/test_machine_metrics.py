@@ -1,0 +1,98 @@
+"""What a master asks a real API server for its metrics, with the real kubectl: CronJobs, Jobs and a certificate."""
+
+from __future__ import annotations
+
+import base64
+import os
+import subprocess
+import time
+from pathlib import Path
+
+from blueprint.plan.planner import plan
+from cluster.api import MERGE
+from components import machine_metrics
+from components.k8s_master import certificates
+from console.progress import Reporter
+from contract import ACTION
+from openstack.config.wiring import ENVIRONMENT, wiring
+from openstack.monitoring import age_alerts
+from operations.action_job import BATCH
+from operations.living import backups
+from proof.control_plane import ControlPlane, control_plane
+from tests.proof.simulated_nodes import until
+from tests.stacks import full_size, parsed
+from toolchain import cluster_programs
+
+SCRIPTS = Path(machine_metrics.__file__).parent
+WORDS = {"certificate": "secrets", "backup": "cronjobs"}
+POD = {"restartPolicy": "Never", "containers": [{"name": "backup", "image": "backup"}]}
+JOB = {"completions": 0, "template": {"spec": POD}}  # complete at once, also without a node
+
+
+def told(plane: ControlPlane, root: Path) -> dict[str, int]:
+    """What the scripts write, by metric and its label's value."""
+    programs = cluster_programs.ensure(Reporter(), cluster_programs.NODE)
+    configuration = root / "etc/kubernetes/admin.conf"
+    configuration.parent.mkdir(parents=True, exist_ok=True)
+    configuration.write_text(plane.kubeconfig.read_text(encoding="utf-8"), encoding="utf-8")
+    environment = {"ROOT": str(root), "PATH": f"{programs}:{os.environ['PATH']}", "HOME": str(root)}
+    text = ""
+    for name, word in WORDS.items():
+        command = ["sh", str(SCRIPTS / f"{name}_metrics.sh"), word, ENVIRONMENT]
+        subprocess.run(command, env=environment, check=True, timeout=60)
+        text += (root / f"var/lib/quorate/metrics/{word}.prom").read_text(encoding="utf-8")
+    return {line.rpartition(" ")[0]: int(line.rpartition(" ")[2]) for line in text.splitlines()}
+
+
+def of(metric: str, schedule: str = "mysqld-backup") -> str:
+    return f'{metric}{{schedule="{schedule}"}}'
+
+
+def create_schedule(plane: ControlPlane, name: str) -> dict[str, str]:
+    """Creates a CronJob; returns the reference of its Jobs to it."""
+    spec = {"schedule": "17 2 * * *", "jobTemplate": {"spec": JOB}}
+    made = plane.api.ask("POST", f"{BATCH}/cronjobs", {"metadata": {"name": name}, "spec": spec})
+    return {"apiVersion": "batch/v1", "kind": "CronJob", "name": name, "uid": made["metadata"]["uid"]}
+
+
+def test_a_master_tells_what_status_reads(binaries: Path, tmp_path: Path) -> None:
+    around = wiring(plan(parsed(full_size("100"))), ENVIRONMENT)
+    with control_plane(binaries) as plane:
+        assert told(plane, tmp_path) == {}, "the namespace does not exist"
+        plane.api.ask("POST", "/api/v1/namespaces", {"metadata": {"name": ENVIRONMENT}})
+        create_schedule(plane, "mysqld-backup")
+        test = create_schedule(plane, "mysqld-backup-test")
+        before = told(plane, tmp_path)
+        assert abs(before[of(age_alerts.SUCCESS)] - time.time()) < 60, "due since it was made"
+        assert before[of(age_alerts.SUSPENDED)] == 0
+
+        time.sleep(1.1)  # times have no fractions of seconds
+        by_hand = {"metadata": {"name": "by-hand", "annotations": {ACTION: "mysqld-backup"}}, "spec": JOB}
+        plane.api.ask("POST", f"{BATCH}/jobs", by_hand)
+        until(lambda: told(plane, tmp_path)[of(age_alerts.SUCCESS)] > before[of(age_alerts.SUCCESS)])
+        spec = JOB | {"completions": 1, "activeDeadlineSeconds": 1}
+        owner = test | {"controller": True}
+        plane.api.ask(
+            "POST", f"{BATCH}/jobs", {"metadata": {"name": "fails", "ownerReferences": [owner]}, "spec": spec}
+        )
+        until(lambda: of(age_alerts.FAILURE, "mysqld-backup-test") in told(plane, tmp_path))
+        plane.api.ask("PATCH", f"{BATCH}/cronjobs/mysqld-backup", {"spec": {"suspend": True}}, content=MERGE)
+
+        authority = certificates.Authority("entry", "secret")
+        content = {f"tls.{end}": base64.b64encode(text.encode()).decode() for end, text in _pair(authority).items()}
+        secret = {"metadata": {"name": "openstack-tls"}, "type": "kubernetes.io/tls", "data": content}
+        plane.api.ask("POST", f"/api/v1/namespaces/{ENVIRONMENT}/secrets", secret)
+
+        found, (status,) = told(plane, tmp_path), backups.of_galera(plane.api, around).found
+        assert status.newest
+        assert found[of(age_alerts.SUCCESS)] == int(status.newest.timestamp())
+        assert found[of(age_alerts.SUSPENDED)] == 1
+        assert status.stopped == "it is suspended"
+        assert status.test
+        assert status.test.problem.endswith("failed")
+        ends = int(certificates.VALID_UNTIL.timestamp())
+        assert found[f'{age_alerts.ENTRY}{{secret="openstack-tls"}}'] == ends
+
+
+def _pair(authority: certificates.Authority) -> dict[str, str]:
+    return {"crt": authority.pair.public, "key": authority.pair.private}
