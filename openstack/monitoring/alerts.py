@@ -58,7 +58,7 @@ def document(wiring: Wiring, schedules: tuple[age_alerts.Schedule, ...]) -> Mapp
         {"name": quorum.name, "rules": [*_records(quorum), *_losses(quorum), *_own(quorum)]} for quorum in watched
     ]
     groups.append({"name": "nodes", "rules": [_target_down(watched), _disk(), _clock()]})
-    groups.append({"name": "agents", "rules": [_silent_agent()]})
+    groups.append({"name": "agents", "rules": [_silent_agent(), _failing_api()]})
     groups.extend(age_alerts.groups(wiring, schedules))
     return {"groups": groups}
 
@@ -74,9 +74,8 @@ def _records(quorum: WatchedQuorum) -> Iterator[Rule]:
 def _losses(quorum: WatchedQuorum) -> Iterator[Rule]:
     """Yields the alerts for lost members. A lost member is critical if one more loss would end the majority."""
     members, there, needed = _of(MEMBERS, quorum), quorum.size, quorum.majority
-    lost = f"query `{_of(MEMBER, quorum)} == 0` | sortByLabel `member`"
-    missing = f"{{{{ range {lost} }}}}{{{{ .Labels.member }}}} {{{{ end }}}}"
-    count = f"{{{{ $value }}}} of {there} members are left, {needed} are needed; lost: {missing}"
+    lost = _listed(f"{_of(MEMBER, quorum)} == 0", "member")
+    count = f"{{{{ $value }}}} of {there} members are left, {needed} are needed; lost: {lost}"
     if there - 1 > needed:
         spare = f"{members} > {needed} and {members} < {there}"
         yield _alert("QuorumMemberLost", spare, _WARNING, quorum, count)
@@ -84,6 +83,11 @@ def _losses(quorum: WatchedQuorum) -> Iterator[Rule]:
         yield _alert("QuorumMemberSilent", f"{members} < {there}", _NAMED, quorum, count)
         yield _alert("QuorumMemberLost", f"{members} == {needed}", _CRITICAL, quorum, count)
     yield _alert("QuorumLost", f"{members} < {needed}", _STALLED, quorum, count)
+
+
+def _listed(query: str, label: str) -> str:
+    """Returns the template that lists the values of a label in the result of a query."""
+    return f"{{{{ range query `{query}` | sortByLabel `{label}` }}}}{{{{ .Labels.{label} }}}} {{{{ end }}}}"
 
 
 def _own(quorum: WatchedQuorum) -> Iterator[Rule]:
@@ -118,6 +122,17 @@ def _galera(quorum: WatchedQuorum) -> Iterator[Rule]:
         _WARNING,
         quorum,
         f"{{{{ $labels.member }}}} sees a cluster of {{{{ $value }}}}, the stack declares {quorum.size}",
+    )
+
+    # Members that were paused or cut off for a while may call themselves primary in a view that is over.
+    primary = f'mysql_global_status_wsrep_cluster_status{{job="{quorum.name}"}} == 1'
+    view = f'mysql_global_status_wsrep_cluster_conf_id{{job="{quorum.name}"}} and on (member) {primary}'
+    yield _alert(
+        "GaleraViewsDiffer",
+        f'count(count_values("view", {view})) > 1',
+        _SETTLED,
+        quorum,
+        "primary members are in {{ $value }} views of the cluster, expected one",
     )
 
     # The part of the time for which replication was paused, on every member: one that is slow pauses all writers.
@@ -157,6 +172,14 @@ def _rabbitmq(quorum: WatchedQuorum) -> Iterator[Rule]:
         quorum,
         "{{ $labels.member }} has a resource alarm (memory, disk or file descriptors): publishers are blocked",
     )
+    yield _versions_differ(quorum, "rabbitmq_build_info", "rabbitmq_version")
+
+
+def _versions_differ(quorum: WatchedQuorum, metric: str, label: str) -> Rule:
+    """Returns the alert for an upgrade that was not ended."""
+    versions = f'count by ({label}) ({metric}{{job="{quorum.name}"}})'
+    differ = "the members have {{ $value }} versions: " + _listed(versions, label)
+    return _alert("VersionsDiffer", f"count({versions}) > 1", _Urgency("2h", "warning"), quorum, differ)
 
 
 def _etcd(quorum: WatchedQuorum) -> Iterator[Rule]:
@@ -185,6 +208,7 @@ def _etcd(quorum: WatchedQuorum) -> Iterator[Rule]:
         quorum,
         "{{ $labels.member }} has not applied {{ $value }} entries that are committed: it refuses writes",
     )
+    yield _versions_differ(quorum, "etcd_server_version", "server_version")
 
 
 def _target_down(watched: tuple[WatchedQuorum, ...]) -> Rule:
@@ -243,6 +267,19 @@ def _silent_agent() -> Rule:
         "for": "5m",
         "labels": {"severity": "warning"},
         "annotations": {"summary": "{{ $labels.service }} on {{ $labels.hostname }} sends no heartbeat"},
+    }
+
+
+def _failing_api() -> Rule:
+    """Returns the alert for a service whose API does not answer openstack-exporter's requests as it should."""
+    up = '{__name__=~"openstack_[a-z0-9_]+_up", job="openstack"} == 0'
+    return {
+        "alert": "ApiFails",
+        # Without a label for the service, those of two services would be the same alert.
+        "expr": f'label_replace({up}, "service", "$1", "__name__", "openstack_(.+)_up")',
+        "for": "5m",
+        "labels": {"severity": "critical"},
+        "annotations": {"summary": "{{ $labels.service }}: requests of openstack-exporter to its API fail"},
     }
 
 

@@ -61,7 +61,9 @@ def _quorums(wiring: Wiring) -> Iterator[WatchedQuorum]:
         yield WatchedQuorum("rabbitmq", broker, targets, f"{unreachable} <= bool {tolerated}")
     if wiring.etcd_members:
         targets = {name: f"{address}:{contract.ETCD_METRICS_PORT}" for name, address in wiring.etcd_members.items()}
-        yield WatchedQuorum("etcd", "etcd", targets, 'etcd_server_has_leader{job="etcd"}')
+        # A learner has a leader and no vote.
+        votes = 'etcd_server_has_leader{job="etcd"} unless etcd_server_is_learner{job="etcd"} == 1'
+        yield WatchedQuorum("etcd", "etcd", targets, votes)
 
 
 def galera_job(galera: str) -> str:

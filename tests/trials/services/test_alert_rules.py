@@ -204,6 +204,57 @@ def test_a_clock_that_differs_from_most_is_noticed(tool: ServiceMachine) -> None
         assert summary.startswith("10.0.0.4:9100: its clock differs by 5s from most nodes")
 
 
+def test_a_learner_of_etcd_is_no_member(tool: ServiceMachine) -> None:
+    """It knows the leader and has no vote."""
+    metrics = etcd().each("etcd_server_is_learner", "0x100")
+    assert raised(tool, rules(3), metrics, "10m") == {}
+    metrics.lines[-1]["values"] = "1x100"
+    assert raised(tool, rules(3), metrics, "10m")["QuorumMemberLost"][1].endswith("lost: m3")
+
+
+def test_members_of_galera_in_a_view_that_is_over_are_noticed(tool: ServiceMachine) -> None:
+    """Not one outside of the primary component, which is lost: its view has the greatest number."""
+    metrics = galera(3).each("mysql_global_status_wsrep_cluster_conf_id", "7x100")
+    assert raised(tool, rules(3), metrics, "10m") == {}
+    metrics.lines[-1]["values"] = "6x100"
+    said = "galera: primary members are in 2 views of the cluster, expected one"
+    assert raised(tool, rules(3), metrics, "10m") == {"GaleraViewsDiffer": ("critical", said)}
+    (status,) = [
+        line for line in metrics.lines if "wsrep_cluster_status" in line["series"] and "mysqld-2" in line["series"]
+    ]
+    status["values"] = "0x100"
+    assert "GaleraViewsDiffer" not in raised(tool, rules(3), metrics, "10m")
+
+
+@pytest.mark.parametrize(
+    ("quorum", "metric", "label"),
+    [(etcd, "etcd_server_version", "server_version"), (rabbitmq, "rabbitmq_build_info", "rabbitmq_version")],
+)
+def test_an_upgrade_that_was_not_ended_is_noticed(tool: ServiceMachine, quorum: Any, metric: str, label: str) -> None:
+    metrics: Metrics = quorum()
+    for line in metrics.lines:
+        line["values"] = line["values"].replace("x100", "x1000")
+    for member, version in zip(metrics.members, ("3.6.1", "3.6.1", "3.6.2"), strict=True):
+        metrics.one(member, metric, "1x1000", **{label: version})
+    assert raised(tool, rules(3), metrics, "119m") == {}
+    said = f"{metrics.quorum}: the members have 2 versions: 3.6.1 3.6.2"
+    assert raised(tool, rules(3), metrics, "121m") == {"VersionsDiffer": ("warning", said)}
+    metrics.lines[-1]["series"] = metrics.lines[-1]["series"].replace("3.6.2", "3.6.1")
+    assert raised(tool, rules(3), metrics, "121m") == {}
+
+
+def test_apis_that_fail_are_named(tool: ServiceMachine) -> None:
+    """Each by its name: promtool would report a duplicate of the alert otherwise. An agent is no API."""
+    metrics = Metrics("openstack", ["exporter"]).each("openstack_nova_agent_state", "0x100", service="nova-conductor")
+    for service in ("nova", "object_store"):
+        metrics.each(f"openstack_{service}_up", "1x19 0x80")
+    metrics.each("openstack_glance_up", "1x100")
+    assert raised(tool, rules(3), metrics, "9m", "agents") == {}
+    ((name, (severity, summary)),) = raised(tool, rules(3), metrics, "11m", "agents").items()
+    assert (name, severity) == ("ApiFails", "critical")
+    assert summary == "object_store: requests of openstack-exporter to its API fail"
+
+
 def test_an_agent_without_heartbeats_is_named(tool: ServiceMachine) -> None:
     """Not a disabled one, and not the record of a former pod, as conductors and schedulers leave them."""
     up = {"nova": "nova-compute", "neutron": "neutron-openvswitch-agent", "cinder": "cinder-volume"}
