@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -33,6 +33,17 @@ def cpu_numbers(text: str) -> frozenset[int]:
         return frozenset()
     ranges = (part.partition("-") for part in text.split(","))
     return frozenset(number for first, _, last in ranges for number in range(int(first), int(last or first) + 1))
+
+
+def cpu_ranges(cpus: Iterable[int]) -> str:
+    """Returns CPUs as text, such as 0-7,32-39."""
+    ranges: list[list[int]] = []
+    for cpu in sorted(cpus):
+        if ranges and ranges[-1][-1] == cpu - 1:
+            ranges[-1][1:] = [cpu]
+        else:
+            ranges.append([cpu])
+    return ",".join("-".join(map(str, each)) for each in ranges)
 
 
 class Numa(Strict):

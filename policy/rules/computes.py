@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from functools import lru_cache
 
@@ -11,6 +11,7 @@ from policy.facts.kubernetes.configuration import flat, read_by, sections
 from policy.facts.kubernetes.node import NodeFacts
 from policy.facts.kubernetes.quantity import GIB, MIB, PodResources
 from policy.facts.kubernetes.workload import Workload
+from policy.facts.quorums.quorum_state import DOMAIN_FILE, pins
 from policy.facts.stack import Facts
 from policy.findings import Severity
 from policy.properties import Malformed
@@ -47,7 +48,8 @@ def _offers_nodes(facts: Facts, workload: Workload) -> bool:
     "fill the rest: the kernel or kubelet then ends agents, libvirt, or virtual machines of the control plane.",
     sources=(RuleSource("project", "Capacity", 6),),
     remediation="Set reserved_host_memory_mb and reserved_host_cpus in section [DEFAULT] of nova.conf, or "
-    "cpu_shared_set in [compute], to what kubelet reserves on the node and its DaemonSets request.",
+    "cpu_shared_set in [compute], to what kubelet reserves on the node and its DaemonSets request. On a host of pinned "
+    "virtual machines, set cpu_shared_set to CPUs that none of them has.",
     subjects=lambda facts: facts.workloads,
     applies=_offers_nodes,
     not_applicable_reason="no nova-compute runs on nodes whose size is known",
@@ -56,9 +58,10 @@ def _offers_nodes(facts: Facts, workload: Workload) -> bool:
 def nova_reserves_host(facts: Facts, workload: Workload) -> Iterator[RuleProblem]:
     """Compares the options of each node with the memory and CPU that kubelet reserves and DaemonSets request there.
 
-    A set of CPUs for tenants counts as a reserve of the others. The operating system's own share is not compared.
+    A set of CPUs for tenants counts as a reserve of the others. It may have no CPU to which a virtual machine of the
+    node is pinned. The operating system's own share is not compared.
     """
-    files, requests = _files(facts, workload), _requests(facts)
+    files, requests, pinned = _files(facts, workload), _requests(facts), _pinned(facts)
     common = files.get(_FILE, "")
     short: dict[tuple[str, str], list[str]] = {}
     for node in facts.eligible(workload):
@@ -66,12 +69,17 @@ def nova_reserves_host(facts: Facts, workload: Workload) -> Iterator[RuleProblem
         if node.room is None or size is None:
             continue
         needed = _needed(size, size - node.room + requests.get(node.name, PodResources()))
-        kept = _kept(common, files.get(f"{node.name}.conf", ""), size)
+        own = files.get(f"{node.name}.conf", "")
+        kept = _kept(common, own, size)
         if kept.memory < needed.memory:
             found = f"reserves {kept.memory / MIB:.0f} MiB of memory", f"{needed.memory / MIB:.0f} MiB or more"
             short.setdefault(found, []).append(node.name)
         if kept.cpu < needed.cpu:
             found = f"reserves {kept.cpu:.1f} cores", f"{needed.cpu:.1f} or more"
+            short.setdefault(found, []).append(node.name)
+        tenants = _union(_named(common, own)) or frozenset(range(int(size.cpu)))
+        if guests := [name for name, cpus in pinned.get(node.name, {}).items() if cpus & tenants]:
+            found = f"gives tenants CPUs to which {join_names(guests)} is pinned", "cpu_shared_set without these CPUs"
             short.setdefault(found, []).append(node.name)
     for (actual, expected), names in short.items():
         yield RuleProblem(f"{actual} on {join_names(names)}", expected)
@@ -107,14 +115,35 @@ def _kept(common: str, own: str, size: PodResources) -> PodResources:
     options = sections(f"{common}\n{own}")
     memory = _number(options.get("DEFAULT", "reserved_host_memory_mb", fallback=str(_MEMORY)))
     cpu = _number(options.get("DEFAULT", "reserved_host_cpus", fallback=str(_CPU)))
-    sets = (options.get("compute", name, fallback="") or "" for name in ("cpu_shared_set", "cpu_dedicated_set"))
-    if named := [each for each in sets if each.strip()]:
-        cpu = size.cpu - sum(map(_cpus, named))
+    if tenants := _union(_named(common, own)):
+        cpu = size.cpu - len(tenants)
     return PodResources(cpu, memory * MIB)
 
 
-def _cpus(written: str) -> int:
-    """Returns how many CPUs a set such as 2-15,^8 has."""
+@lru_cache(maxsize=256)
+def _named(common: str, own: str) -> tuple[str, ...]:
+    """Returns the sets of CPUs that are named for tenants."""
+    options = sections(f"{common}\n{own}")
+    sets = (options.get("compute", name, fallback="") or "" for name in ("cpu_shared_set", "cpu_dedicated_set"))
+    return tuple(each for each in sets if each.strip())
+
+
+def _union(sets: Iterable[str]) -> frozenset[int]:
+    return frozenset[int]().union(*map(_cpus, sets))
+
+
+@lru_cache(maxsize=1)
+def _pinned(facts: Facts) -> Mapping[str, Mapping[str, frozenset[int]]]:
+    """Returns the CPUs to which libvirt pins each virtual machine, by its host and its name."""
+    found: dict[str, dict[str, frozenset[int]]] = {}
+    for machine in facts.machines:
+        if machine.single and (cpus := _union(pins(machine.definition.get(DOMAIN_FILE, "")))):
+            found.setdefault(machine.resource.props.at("server").text(), {})[machine.node] = cpus
+    return found
+
+
+def _cpus(written: str) -> frozenset[int]:
+    """Returns the CPUs in a set such as 2-15,^8."""
     found: set[int] = set()
     without: set[int] = set()
     for part in written.replace('"', "").split(","):
@@ -122,7 +151,7 @@ def _cpus(written: str) -> int:
         if not match:
             raise Malformed(f"'{written}' is not a set of CPUs")
         (without if part.strip().startswith("^") else found).update(range(int(match[1]), int(match[2] or match[1]) + 1))
-    return len(found - without)
+    return frozenset(found - without)
 
 
 def _number(written: str | None) -> Decimal:

@@ -60,6 +60,21 @@ def disks(domain: str) -> Mapping[str, str]:
     return found
 
 
+def pins(domain: str) -> tuple[str, ...]:
+    """Returns the sets of CPUs to which a libvirt domain's virtual CPUs and QEMU's threads are pinned.
+
+    Returns () if `domain` is not valid XML.
+    """
+    try:
+        root = ElementTree.fromstring(domain)  # noqa: S314 - of a program that has just run on this machine
+    except ElementTree.ParseError:
+        return ()
+    found = (
+        each.get("cpuset", "") for name in ("vcpupin", "emulatorpin") for each in root.iterfind(f"./cputune/{name}")
+    )
+    return tuple(dict.fromkeys(each for each in found if each))
+
+
 def _member_node(node: NodeFacts, volumes: frozenset[str] = frozenset()) -> MemberNode:
     text = node.resource.props.at("definition").texts().get(DOMAIN_FILE)
     own = frozenset(f"{device} {source}" for device, source in disks(text).items()) if text else frozenset[str]()

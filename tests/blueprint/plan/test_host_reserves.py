@@ -85,6 +85,69 @@ def test_the_stack_file_overrides_the_reserve_of_one_node() -> None:
     assert reserved("cmp1", **stack)["reserved_host_cpus"] < 7
 
 
+def pinned_host(*cpus: str) -> dict[str, Any]:
+    """Keys of a stack with a virt host of 32 CPUs and one virtual machine of 4 CPUs for each pinning; "" is without."""
+    guests = [
+        {"id": number, "name": f"guest{number + 1}", "cpu": 4, "ram": 8, "address": f"10.20.9.{20 + number}"}
+        | {"roles": ["compute"]}
+        | ({"numa": {"node": 0, "cpus": text}} if text else {})
+        for number, text in enumerate(cpus)
+    ]
+    host = server("v1", ["virt", "compute"], "10.20.9.9", vms=guests, cpu=32, memory=256)
+    servers = [*full_size("100")["servers"], host]
+    return {"servers": servers, "features": ["reduced-footprint"], "acknowledged": ALL}
+
+
+def shared(node: str, stack: dict[str, Any]) -> tuple[object, object]:
+    """Returns the CPUs of tenants, and the cores that are kept from them, as nova-compute reads them on a node."""
+    made = plan(parsed(full_size("100", **stack)))
+    file = next(each for each in configuration.of_service(made, "nova-compute") if each.name == "nova.conf")
+    found = configuration.on_node(file, made, "nova-compute", node)
+    assert isinstance(found, ConfigFile)
+    sections = found.document()
+    cpus = sections.get("compute", {}).get("cpu_shared_set")
+    return cpus and cpus.value, sections["DEFAULT"]["reserved_host_cpus"].value
+
+
+def test_cpus_of_pinned_machines_are_not_those_of_tenants() -> None:
+    """Nova has reserved_host_cpus or a set of CPUs: with both, nova-compute does not start."""
+    plain, plain_cores = shared("v1", pinned_host(""))
+    assert (plain, type(plain_cores)) == (None, int)
+    kept = int(str(plain_cores)) - 4
+    assert kept == 3
+    assert shared("v1", pinned_host("8-11")) == ("3-7,12-31", 0)
+    assert shared("v1", pinned_host("0-3,16-19")) == ("7-15,20-31", 0)
+    stack = pinned_host("8-11")
+    assert shared("cmp1", stack)[0] is shared("guest1", stack)[0] is None
+    assert shared("cmp1", stack)[1] == shared("guest1", stack)[1] == kept
+
+
+@pytest.mark.parametrize(
+    ("cpus", "expected"),
+    [
+        (("8-11", "8-11"), "7,12-31"),  # 8 virtual CPUs on 4: the other 4 are kept too
+        (("8-15", ""), "7,16-31"),  # 4 virtual CPUs on 8, and 4 on any
+        (("2-3",), "7-31"),
+        (("0-30",), "31"),
+        (("40-47",), "7-31"),  # CPUs of a machine with more of them than its cpu says
+    ],
+)
+def test_what_is_kept_beside_pinned_machines(cpus: tuple[str, ...], expected: str) -> None:
+    assert shared("v1", pinned_host(*cpus)) == (expected, 0)
+
+
+def test_machines_that_have_all_cpus_leave_no_set() -> None:
+    assert shared("v1", pinned_host("0-31")) == (None, 7)
+
+
+@pytest.mark.parametrize("key", ["cpu_shared_set", "cpu_dedicated_set", "reserved_host_cpus"])
+def test_what_the_stack_file_says_of_cpus_is_not_touched(key: str) -> None:
+    options = {"DEFAULT": {key: 5}} if key.startswith("reserved") else {"compute": {key: "4-7"}}
+    stack = pinned_host("8-11")
+    stack["nodes"] = {"v1": {"services": {"nova-compute": {"options": {"nova.conf": options}}}}}
+    assert shared("v1", stack) == ("4-7" if key == "cpu_shared_set" else None, 5 if key.startswith("reserved") else 0)
+
+
 ALL = ["performance", "security", "isolation"]
 
 

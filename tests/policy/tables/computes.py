@@ -18,6 +18,12 @@ def options(default: str, **nodes: str) -> list[Given]:
     return [config_map("nova-kolla", {"nova.conf": default}), config_map("nova-nodes", files)]
 
 
+def pinned(cpus: object, server: str = "compute-1") -> Given:
+    """A virtual machine that is pinned to CPUs of its host, or whose definition is not known."""
+    xml = f"<domain><cputune><vcpupin vcpu='0' cpuset='{cpus}'/></cputune></domain>"
+    return machine("db1", "mysqld", server=server, definition={"domain.xml": cpus if cpus is UNKNOWN else xml})
+
+
 NOVA = reading(
     requesting(daemons("nova-compute", "compute", row="nova-compute"), "1", "2Gi"), "nova-kolla", "nova-nodes"
 )
@@ -95,6 +101,58 @@ CASES = (
         options("[DEFAULT]\nreserved_host_memory_mb = 3072\n[compute]\ncpu_shared_set = 0-31\n"),
         fails="nova-compute",
         message="reserves 0.0 cores",
+    ),
+    case(
+        reserves,
+        "CPUs of tenants beside a pinned machine",
+        cloud(),
+        computes(1),
+        pinned("8-9"),
+        NOVA,
+        options("[DEFAULT]\nreserved_host_memory_mb = 3072\n[compute]\ncpu_shared_set = 2-7,10-31\n"),
+        passes="nova-compute",
+    ),
+    case(
+        reserves,
+        "CPUs of a pinned machine for tenants",
+        cloud(),
+        computes(1),
+        pinned("8-9"),
+        NOVA,
+        options("[DEFAULT]\nreserved_host_memory_mb = 3072\n[compute]\ncpu_shared_set = 2-8\n"),
+        fails="nova-compute",
+        message="gives tenants CPUs to which db1 is pinned on compute-1; expected cpu_shared_set without these CPUs",
+    ),
+    case(
+        reserves,
+        "a pinned machine, and all CPUs for tenants",
+        cloud(),
+        computes(1),
+        pinned("8-9"),
+        NOVA,
+        options(BOTH),
+        fails="nova-compute",
+        message="gives tenants CPUs to which db1 is pinned on compute-1",
+    ),
+    case(
+        reserves,
+        "a pinned machine on another host",
+        cloud(),
+        computes(1),
+        pinned("8-9", server="virt-1"),
+        NOVA,
+        options(BOTH),
+        passes="nova-compute",
+    ),
+    case(
+        reserves,
+        "a machine of an unknown definition",
+        cloud(),
+        computes(1),
+        pinned(UNKNOWN),
+        NOVA,
+        options(BOTH),
+        undecided="nova-compute",
     ),
     case(
         reserves,
