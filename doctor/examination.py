@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from blueprint.plan.host_reserves import host_reserves
 from blueprint.plan.plan import Plan
 from blueprint.stackfile.inventory import is_made
 from doctor import ceph_checks, checks, class_network_checks, fleet_checks
@@ -138,7 +139,7 @@ def _lines(plan: Plan, readings: Mapping[str, Reading], unreached: Sequence[Mach
         found.append(Line(ceph_checks.CEPH, len(clients), _of(ceph_checks.CEPH, unreached)))
     found.append(Line(fleet_checks.IDENTITY, len(readings), tuple(fleet_checks.identities(readings))))
     if hosts := [node for node in reached if node.machine.vms]:
-        problems = fleet_checks.virt_hosts(plan.machines, readings, plan.settings.template)
+        problems = fleet_checks.virt_hosts(plan.machines, readings, plan.settings.template, host_reserves(plan))
         found.append(Line(fleet_checks.VIRT_HOST, len(hosts), tuple(problems)))
     return found
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 
 from blueprint.hypervisor_types import HypervisorType
+from blueprint.plan.host_reserves import HostReserve
 from blueprint.plan.nodes import Node
 from doctor import virtual_machine_checks
 from doctor.checks import MachineFinding, Problems
@@ -52,11 +53,14 @@ def identities(readings: Mapping[str, Reading]) -> Iterator[MachineFinding]:
 
 
 def virt_hosts(
-    nodes: Sequence[Node], readings: Mapping[str, Reading], template: str | None = None
+    nodes: Sequence[Node],
+    readings: Mapping[str, Reading],
+    template: str | None = None,
+    reserves: Mapping[str, HostReserve] | None = None,
 ) -> Iterator[MachineFinding]:
     """Yields virt hosts without their hypervisor, or without what their virtual machines need.
 
-    `template`: the stack's own template of virtual machines.
+    `template`: the stack's own template of virtual machines. `reserves`: what Nova keeps from tenants, by node.
     """
     machines = {node.name: node.machine for node in nodes}
     for name, machine in machines.items():
@@ -79,6 +83,9 @@ def virt_hosts(
             guests = [machines[vm] for vm in machine.vms]
             for problem, remedy in virtual_machine_checks.problems(facts, guests, missing, template):
                 yield MachineFinding(VIRT_HOST, name, problem, remedy)
+            if reserves and name in reserves:
+                for problem, remedy in virtual_machine_checks.tenants(facts, reserves[name].shared):
+                    yield MachineFinding(VIRT_HOST, name, problem, remedy)
 
 
 def _hypervisor(hypervisor: HypervisorType, connections: Sequence[str], found: Sequence[str]) -> Problems:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from blueprint.domain_template import memory_of
 from blueprint.stackfile.inventory import Machine
-from blueprint.stackfile.virt import cpu_numbers
+from blueprint.stackfile.virt import cpu_numbers, cpu_ranges
 from doctor.checks import Problems
 from doctor.facts import HugePages, ReadFacts
 
@@ -34,6 +34,19 @@ def problems(
     yield from _bridges(facts, guests, template)
     yield from _huge_pages("it", facts.huge_pages, guests, missing)
     yield from _pinning(facts, guests, missing)
+
+
+def tenants(facts: ReadFacts, shared: str) -> Problems:
+    """Yields the CPUs of tenants that are not online, with which nova-compute offers nothing.
+
+    `shared`: the CPUs of tenants beside pinned virtual machines (blueprint/plan/host_reserves.py); "" without them.
+    """
+    online = frozenset[int]().union(*(cpu_numbers(node.cpus) for node in facts.numa.values()))
+    if online and (missing := cpu_numbers(shared) - online):
+        yield (
+            f"CPUs {cpu_ranges(missing)} are not online, and Nova gives them to tenants (cpu_shared_set {shared})",
+            "enable them, correct cpu in servers of the stack file, or set cpu_shared_set of the node in quorate:nodes",
+        )
 
 
 def _bridges(facts: ReadFacts, guests: Sequence[Machine], template: str | None) -> Problems:

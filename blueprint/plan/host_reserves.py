@@ -44,9 +44,9 @@ def host_reserves(plan: Plan) -> Mapping[str, HostReserve]:
     names the CPUs of tenants itself: those that are left beside the pinned ones.
     """
     pools = next((process.pools for process in plan.processes if process.name == _COMPUTE), ())
-    machines = {node.name: node.machine for node in plan.nodes}
+    machines = {node.name: node.machine for node in plan.machines}
     return {
-        node.name: _reserve(plan, node, [machines[name] for name in node.machine.vms if name in machines])
+        node.name: _reserve(plan, node, [machines[name] for name in node.machine.vms])
         for node in plan.nodes
         if node.pool in pools
     }

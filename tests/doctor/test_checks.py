@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from blueprint.plan.host_reserves import HostReserve
 from blueprint.plan.nodes import Node, etcd_machine, node
 from blueprint.stackfile.inventory import Machine
 from blueprint.stackfile.servers import Disk, VirtualMachine
@@ -310,6 +311,31 @@ def test_a_virt_host_needs_what_its_machines_ask_for(
         [node(each, "master") for each in (host, *guests)], {"m1": reading(**READY | facts)}
     )
     assert [each.problem for each in found] == expected
+
+
+@pytest.mark.parametrize(
+    ("shared", "numa", "problems"),
+    [
+        ("", READY["numa"], []),
+        ("4-15,20-31", READY["numa"], []),
+        (
+            "4-15,20-33",
+            READY["numa"],
+            ["CPUs 32-33 are not online, and Nova gives them to tenants (cpu_shared_set 4-15,"],
+        ),
+        ("4-31", ["0 0 0 0-30"], ["CPUs 31 are not online"]),
+        ("4-31", [], []),
+    ],
+)
+def test_cpus_of_tenants_beside_pinned_machines_are_online(shared: str, numa: list[str], problems: list[str]) -> None:
+    host = machine("m1", memory=32, hypervisor="kvm", vms=("v1",))
+    nodes = [node(each, "master") for each in (host, guest("v1"))]
+    found = fleet_checks.virt_hosts(
+        nodes, {"m1": reading(**READY | {"numa": numa})}, reserves={"m1": HostReserve(4096, 0, shared)}
+    )
+    said = [each.problem for each in found]
+    assert len(said) == len(problems)
+    assert all(text.startswith(begin) for text, begin in zip(said, problems, strict=True))
 
 
 def test_the_probe_reads_this_machine() -> None:

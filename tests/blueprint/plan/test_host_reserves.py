@@ -136,6 +136,16 @@ def test_what_is_kept_beside_pinned_machines(cpus: tuple[str, ...], expected: st
     assert shared("v1", pinned_host(*cpus)) == (expected, 0)
 
 
+def test_a_member_of_etcd_is_pinned_too() -> None:
+    """Its machine runs no pods, so it is no node of the cluster."""
+    vm: dict[str, Any] = {"id": 0, "name": "etcd[1-3]", "cpu": 4, "ram": 8, "address": "10.20.9.20", "roles": ["etcd"]}
+    vm["numa"] = {"node": 0, "cpus": "8-11"}
+    hosts = server("v[1-3]", ["virt", "compute"], "10.20.9.9", vms=[vm], cpu=32, memory=256)
+    servers = [*full_size("100")["servers"], hosts]
+    stack = {"servers": servers, "features": ["reduced-footprint"], "acknowledged": ALL}
+    assert shared("v2", stack) == ("3-7,12-31", 0)
+
+
 def test_machines_that_have_all_cpus_leave_no_set() -> None:
     assert shared("v1", pinned_host("0-31")) == (None, 7)
 
