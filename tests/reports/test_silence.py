@@ -13,11 +13,11 @@ import yaml
 from blueprint.problems import InvalidStackError
 from cluster.api import Api, Unreachable
 from cluster.kubeconfig import Access, ServerProxy, read_kubeconfig
-from components.k8s_master import calico_objects
 from console.errors import UserError
+from contract import MACHINE
 from openstack import configuration, node_values
 from openstack.config.wiring import ENVIRONMENT, wiring
-from tests.reports.stacks import planned, setting
+from tests.reports.stacks import objects, planned, setting
 from tests.stacks import server
 
 
@@ -40,9 +40,16 @@ def test_a_network_for_tunnels_takes_effect_on_a_node_and_is_refused_for_all() -
 
 def test_calico_has_the_addresses_that_the_stack_file_has_and_no_tunnels() -> None:
     """`first-found` skips br-mgmt of virt hosts; packets from tunnels would meet no rule of a NetworkPolicy."""
-    values = calico_objects.ENVIRONMENT
-    assert values["IP_AUTODETECTION_METHOD"] == "kubernetes-internal-ip"
-    assert (values["CALICO_IPV4POOL_IPIP"], values["CALICO_IPV4POOL_VXLAN"]) == ("Never", "Never")
+    path = "/etc/kubernetes/calico/changes.yaml"
+    machines = [each.inputs.get("files", {}) for each in objects(planned()) if each.type == MACHINE]
+    texts = [files[path] for files in machines if path in files]
+    assert texts
+    for text in texts:
+        (changed,) = (each for each in yaml.safe_load_all(text) if each["metadata"]["name"] == "calico-node")
+        (container,) = changed["spec"]["template"]["spec"]["containers"]
+        values = {each["name"]: each.get("value") for each in container["env"]}
+        assert values["IP_AUTODETECTION_METHOD"] == "kubernetes-internal-ip"
+        assert (values["CALICO_IPV4POOL_IPIP"], values["CALICO_IPV4POOL_VXLAN"]) == ("Never", "Never")
 
 
 def test_a_compute_keeps_what_runs_beside_tenants() -> None:
@@ -70,12 +77,18 @@ def test_names_and_ranges_of_real_clouds() -> None:
         ssh={"user": "jane.doe"},
         bootstrap={
             "networks": {"external": external | {"pool": {"start": "203.0.113.10", "end": "203.0.113.250"}}},
-            "flavors": [{"name": "SCS-4V:16:100", "id": "1", "ram": 16384, "disk": 100, "vcpus": 4}],
+            "flavors": [
+                {"name": "SCS-4V:16:100", "id": "1", "ram": 16384, "disk": 100, "vcpus": 4}
+                | {"ephemeral": 10, "public": False, "extraSpecs": {"hw:cpu_policy": "shared"}}
+            ],
         },
     )
     ranges = setting(made, "neutron-server", "ml2_conf.ini", "ml2_type_vlan", "network_vlan_ranges")
     assert ranges is not None
     assert ranges.value == ("physnet1:200:250", "physnet1:251:300")
+    with pytest.raises(InvalidStackError, match="does not fit; write ranges of VLAN IDs such as 1001:1030 or") as said:
+        planned(networks={"physical": {"physnet1": {"interface": "bond0", "vlans": "200-250"}}})
+    assert "^[" not in str(said.value)
 
 
 def test_a_topology_with_etcd_is_read_and_its_images_have_a_store(tmp_path: Path, monkeypatch: Any) -> None:
