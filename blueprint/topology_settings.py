@@ -38,12 +38,12 @@ Tree = dict[str, Any]
 
 
 def with_topology(settings: Settings, names: list[str]) -> Settings:
-    """Returns the settings with those of their topology: databases and configuration keys.
+    """Returns the settings with those of their topology: optional projects, databases and configuration keys.
 
     Settings that are not valid are left out; problems() has them. `names`: the nodes on which the topology may place
     services.
     """
-    settings = with_databases(settings, names)
+    settings = with_databases(_with_projects(settings, names), names)
     try:
         topology = read_topology(Path(settings.topology or ""), settings.records)
     except TopologyError:
@@ -52,6 +52,19 @@ def with_topology(settings: Settings, names: list[str]) -> Settings:
     if any(problems(lines)):
         return settings
     return _merged(settings, tree(lines, settings.release))
+
+
+def _with_projects(settings: Settings, names: list[str]) -> Settings:
+    """Returns the settings with the optional projects whose services their topology places."""
+    try:
+        topology = read_topology(Path(settings.topology or ""), settings.records)
+    except TopologyError as error:
+        topology = error.topology
+    placed = {each.definition for each in place(topology, names).services.values()}
+    known = topology.known
+    asked = {known.projects[name] for name in placed & known.projects.keys() if known.services[name].companion}
+    added = {name: ProjectOverride() for name in asked & settings.records.not_asked_for.keys()}
+    return settings.model_copy(update={"projects": settings.projects.model_copy(update=added)})
 
 
 def tree(lines: Iterable[TopologyLine], release: str) -> Tree:

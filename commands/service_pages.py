@@ -10,12 +10,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from blueprint.openstack.projects.process_definition import Port, ProcessDefinition
-from blueprint.openstack.projects.records import own_records
+from blueprint.openstack.projects.records import all_own_records
 from blueprint.plan.layout import ServicePlan
 from blueprint.plan.plan import Plan
 from blueprint.plan.planner import plan
 from blueprint.stackfile import further_clusters
 from blueprint.stackfile.loader import load_file
+from blueprint.stackfile.settings import ProjectOverride, Settings
 from openstack import configuration, project_definitions
 from openstack.config.formats import secret_names, value_text
 from openstack.config.layers import TextFile, WrittenFile
@@ -38,9 +39,21 @@ Plans = Mapping[str, Plan]
 
 def pages() -> dict[str, str]:
     """Returns the text of every page, by file name."""
-    plans = {name: plan(load_file(ROOT / sample)) for name, sample in SAMPLES.items()}
-    projects = [each for each in project_definitions.projects(own_records()) if each.processes]
-    return {f"{project.name}.md": "\n".join(_page(project, plans)) + "\n" for project in projects}
+    stacks = {name: load_file(ROOT / sample) for name, sample in SAMPLES.items()}
+    plans = {name: plan(settings) for name, settings in stacks.items()}
+    projects = [each for each in project_definitions.projects(all_own_records()) if each.processes]
+    found: dict[str, str] = {}
+    for project in projects:
+        shown = plans
+        if all_own_records()[project.name].optional:
+            shown = {name: plan(_asking_for(project, settings)) for name, settings in stacks.items()}
+        found[f"{project.name}.md"] = "\n".join(_page(project, shown)) + "\n"
+    return found
+
+
+def _asking_for(project: ProjectDefinition, settings: Settings) -> Settings:
+    projects = settings.projects.model_copy(update={project.name: ProjectOverride()})
+    return settings.model_copy(update={"projects": projects})
 
 
 def _page(project: ProjectDefinition, plans: Plans) -> Iterator[str]:
@@ -48,8 +61,12 @@ def _page(project: ProjectDefinition, plans: Plans) -> Iterator[str]:
     yield ""
     yield f"<!-- Written from blueprint/openstack/projects/{project.name}.yaml. Do not edit. -->"
     yield ""
-    yield own_records()[project.name].description
+    yield all_own_records()[project.name].description
     yield ""
+    if all_own_records()[project.name].optional:
+        asks = f"`quorate:projects: {{{project.name}: {{}}}}`"
+        yield f"Optional: a stack has it if its file says {asks}, or its topology places it."
+        yield ""
     yield f"Needs: {', '.join(project.needs) or 'no other project'}."
     yield ""
     yield from _processes(project, plans)
@@ -110,7 +127,7 @@ def _settings(project: ProjectDefinition) -> Iterator[str]:
     process = project.processes[0].name
     yield f"- `quorate:services.{process}`: `replicas`, `image`, `options`, `config` (whole files)"
     yield f"- `quorate:projects.{project.name}.options`: options for all its processes"
-    kinds = [kind for kind in further_clusters.KINDS.values() if project.name in kind.projects(own_records())]
+    kinds = [kind for kind in further_clusters.KINDS.values() if project.name in kind.projects(all_own_records())]
     if kinds:
         clusters = "; ".join(
             f"the {kind.title} for {' and for '.join(f'`{use}`' for use in kind.uses)}" for kind in kinds

@@ -74,5 +74,7 @@ def _unknown(name: str, rows: Mapping[str, Row], records: Records) -> str:
     """Returns the message for a service that is neither a row of the architecture nor a companion."""
     from blueprint.plan.topology_services import refusal  # noqa: PLC0415 - pydantic's models, where they are needed
 
+    if project := records.unasked(name):
+        return f"is a service of {project}, which the stack does not have; write quorate:projects.{project}: {{}} too"
     known = sorted({*rows, *(name for name, beside in beside_rows(records).items() if beside.of in rows)})
     return refusal(name, records) or f"no such service{did_you_mean(name, known)}; write one of: {', '.join(known)}"

@@ -167,7 +167,11 @@ def _companions(
     """Yields each companion that a topology can place, with its plan by this topology; None if it does not place it."""
     rows = {row.service: row for row in architecture.rows}
     known, placed_beside = catalogue(settings.records), beside_rows(settings.records)
-    placeable = {name: placed_beside[name].of for name, each in known.services.items() if each.companion}
+    placeable = {
+        name: placed_beside[name].of
+        for name, each in known.services.items()
+        if each.companion and name in placed_beside
+    }
     # All others are Galera clusters of single projects.
     for name, accompanied in {**dict.fromkeys(beside, GALERA.definition), **placeable}.items():
         usable, row = _pools(hosts.get(name, ()), nodes), rows.get(accompanied)

@@ -166,6 +166,7 @@ def _options(settings: Settings) -> Iterator[Problem]:
         return
     known, plain = options.files_by_project(settings.records), options.plain_by_project(settings.records)
     named = [name for name in settings.records.by_name if name in known or name in plain]
+    named += settings.records.not_asked_for
     for name in settings.projects.overrides:
         if name not in named:
             hint, all_known = did_you_mean(name, named), ", ".join(named)

@@ -411,11 +411,12 @@ class Settings(Strict):
 
     @property
     def records(self) -> Records:
-        """The records of the projects that the stack may have: Quorate's, and those of the folder that it names.
+        """The records of the projects that the stack has: Quorate's, and those of the folder that it names.
 
-        Quorate's alone if those of the folder have problems (loader.py reports them).
+        Optional ones are among them if `projects` names them. Quorate's alone if those of the folder have problems
+        (loader.py reports them).
         """
-        return stack_records(self.projects.records)[0]
+        return stack_records(self.projects.records, self.projects.overrides)[0]
 
     @property
     def external_ceph(self) -> ExternalCeph | None:

@@ -62,7 +62,7 @@ def catalogue(records: Records) -> Catalogue:
     data, configs = (yaml_reader.load(file.read_text(encoding="utf-8")) for file in (_DATA, _CONFIGS))
     found = Catalogue.model_validate({**data, "configs": configs})
     services, projects = dict(found.services), dict[str, str]()
-    for name, record in records.by_name.items():
+    for name, record in {**records.by_name, **records.not_asked_for}.items():
         services |= record.ccp
         projects |= dict.fromkeys(record.ccp, name)
     follows = {name: process.follows for name, process in records.processes.items() if process.follows}

@@ -9,7 +9,8 @@ _SOURCE = "https://docs.openstack.org/project-team-guide/wsgi.html"
 
 
 def uwsgi(wiring: Wiring, process: str, name: str, module: str, listens: str = "api") -> ConfigFile:
-    """Returns uWSGI's settings for an API. `name`: of the file; `module`: the API's WSGI module.
+    """Returns uWSGI's settings for an API. `name`: of the file; `module`: the API's WSGI module, whose application is
+    `application`, or a module with the call that makes the application, such as `a.b:make()`.
 
     `process`: the process whose requested cores determine the number of workers. `listens`: the name of its port for
     the API. The API runs as the user of the container that reads the file, also in the images of Kolla that start as
@@ -18,7 +19,7 @@ def uwsgi(wiring: Wiring, process: str, name: str, module: str, listens: str = "
     definition = wiring.records.processes[process]
     account = next(each.user for each in definition.containers for file in each.files if file.name == name)
     options = {
-        "module": f"{module}:application",
+        "module": module if ":" in module else f"{module}:application",
         # With http-socket the workers serve HTTP themselves; `http` would start an additional uWSGI proxy.
         "http-socket": f"0.0.0.0:{wiring.records.port(process, listens)}",
         "uid": account,

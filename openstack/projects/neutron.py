@@ -19,6 +19,10 @@ _AVAILABILITY = "https://docs.openstack.org/neutron/2026.1/admin/deploy-ovs-ha-v
 _METADATA_SOCKET = "/var/lib/neutron/kolla/metadata_proxy"
 """Socket of a node's metadata agent, in the directory that the containers of the node's agents share (`metadata-socket`
 in the record). Proxies of routers and networks look for it there too."""
+_DESIGNATE = "designate-api"
+_DNS = "https://docs.openstack.org/neutron/2026.1/admin/config-dns-int-ext-serv.html"
+_DNS_DOMAIN = "openstack.internal."
+"""Domain of ports whose network has none. Names in Neutron take effect only with another domain than its default."""
 _TUNNELS = "1:1000"
 """VXLAN ids of tenant networks, as in Fuel-CCP (neutron.ml2.vni_ranges)."""
 _WITHOUT_DATABASE = frozenset(
@@ -58,6 +62,7 @@ def _neutron_conf(wiring: Wiring, name: str) -> ConfigFile:
         Layer(Origin.PROJECT, _AVAILABILITY, {"DEFAULT": general}),
         sections.messaging(wiring, "neutron"),
         sections.locks("neutron"),
+        *_names(wiring),
         Layer(Origin.PROJECT, _MANUAL, {"agent": {"root_helper": "sudo neutron-rootwrap /etc/neutron/rootwrap.conf"}}),
     ]
     if name not in _WITHOUT_DATABASE:
@@ -72,12 +77,26 @@ def _neutron_conf(wiring: Wiring, name: str) -> ConfigFile:
                 },
             ),
             Layer(Origin.PROJECT, _MANUAL, {"nova": user, "placement": user}),
+            *_dns_records(wiring),
             sections.database(wiring, "neutron"),
             sections.authentication(wiring, "neutron"),
             sections.behind_a_proxy(),
         ]
         layers += class_addresses.mtu_layers("neutron.conf", wiring)
     return ConfigFile("neutron.conf", "ini", tuple(layers), fragment="/etc/neutron/neutron.conf.d/secrets.conf")
+
+
+def _names(wiring: Wiring) -> list[Layer]:
+    """Returns the settings for names of ports; [] in a stack without Designate."""
+    return [Layer(Origin.PROJECT, _DNS, {"DEFAULT": {"dns_domain": _DNS_DOMAIN}})] if wiring.has(_DESIGNATE) else []
+
+
+def _dns_records(wiring: Wiring) -> list[Layer]:
+    """Returns the settings with which the server makes records of ports in Designate; [] in a stack without it."""
+    if not wiring.has(_DESIGNATE):
+        return []
+    client: Section = {"url": wiring.url(_DESIGNATE, "/v2"), **sections.service_user(wiring, "neutron")}
+    return [Layer(Origin.PROJECT, _DNS, {"DEFAULT": {"external_dns_driver": "designate"}, "designate": client})]
 
 
 def _plugin_files(wiring: Wiring) -> tuple[ConfigFile, ...]:
@@ -95,7 +114,11 @@ def _plugin_files(wiring: Wiring) -> tuple[ConfigFile, ...]:
             "type_drivers": ("flat", "vlan", "vxlan"),
             types: ("vxlan",),
             "mechanism_drivers": ("openvswitch", "l2population"),
-            "extension_drivers": ("port_security",),
+            # The second one lets a subnet publish the addresses of its ports, also in a network of a project.
+            "extension_drivers": (
+                "port_security",
+                *(["subnet_dns_publish_fixed_ip"] if wiring.has(_DESIGNATE) else []),
+            ),
         },
         "ml2_type_vxlan": {"vni_ranges": (_TUNNELS,)},
         "ml2_type_flat": {"flat_networks": tuple(networks)},

@@ -40,6 +40,9 @@ class ProjectRecord(DataModel):
     order: Count
     """Position among the projects in lists and in rendered files. It must not change: rendered files would. A project
     is created after those that it needs, whatever its order."""
+    optional: bool = False
+    """Whether a stack has the project only if it asks for it: `quorate:projects` or the topology names it, or another
+    project of the stack needs it."""
     needs: tuple[ProjectName, ...] = ()
     """Projects that must run before this project's jobs and processes start, and whose ports admit its pods."""
     databases: tuple[Text, ...] = ()

@@ -8,8 +8,9 @@ cannot be data (jobs, and the content of configuration files) is in Python files
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -30,6 +31,8 @@ class Records:
     """The records by project, in their order."""
     added: Mapping[str, Path] = field(default_factory=dict[str, Path])
     """The files of the records that are beside the stack file, by project. The other projects are Quorate's own."""
+    not_asked_for: Mapping[str, ProjectRecord] = field(default_factory=dict[str, ProjectRecord])
+    """The records of optional projects that the stack does not have, because it does not ask for them."""
 
     def __getitem__(self, project: str) -> ProjectRecord:
         return self.by_name[project]
@@ -56,14 +59,29 @@ class Records:
         """Returns the path of a project's record, in Quorate's repository or beside the stack file."""
         return str(self.added.get(project, f"blueprint/openstack/projects/{project}.yaml"))
 
+    def unasked(self, process: str) -> str:
+        """Returns the name of the project that has a process and that the stack does not ask for; empty if none."""
+        found = (
+            name for name, record in self.not_asked_for.items() for each in record.processes if each.name == process
+        )
+        return next(found, "")
+
     def added_file(self, process: str) -> Path | None:
         """Returns the record of a process that is beside the stack file; None for processes of Quorate's projects."""
         return self.added.get(self.project_of(process))
 
 
-@cache
 def own_records() -> Records:
-    """Returns the records of Quorate's own projects.
+    """Returns the records of Quorate's own projects that every stack has.
+
+    Raises InvalidStackError as all_own_records does.
+    """
+    return _chosen(all_own_records(), frozenset())
+
+
+@cache
+def all_own_records() -> Records:
+    """Returns the records of Quorate's own projects, also the optional ones.
 
     Raises InvalidStackError, with every problem of every record, if one is invalid.
     """
@@ -73,18 +91,36 @@ def own_records() -> Records:
     return Records(found)
 
 
-def stack_records(folder: str | None) -> tuple[Records, Sequence[Problem]]:
+def stack_records(folder: str | None, asked: Collection[str] = ()) -> tuple[Records, Sequence[Problem]]:
     """Returns the records of a stack's projects, and the problems of those in its folder.
 
     `folder`: the folder that the stack file names, inside the working directory; None for Quorate's own projects. If
-    there are problems, the records are Quorate's own. A folder is read once in a process.
+    there are problems, the records are Quorate's own. A folder is read once in a process. `asked`: the projects that
+    the stack file or its topology names; optional ones are left out otherwise.
     """
-    return _with_folder(Path(folder), Path.cwd()) if folder else (own_records(), ())
+    records, problems = _with_folder(Path(folder), Path.cwd()) if folder else (all_own_records(), ())
+    optional = {name for name, record in records.by_name.items() if record.optional}
+    return _chosen(records, frozenset(optional.intersection(asked))), problems
+
+
+@cache
+def _chosen(records: Records, asked: AbstractSet[str]) -> Records:
+    """Returns the records without optional projects, except those in `asked` and those that others need."""
+    waiting = [name for name, record in records.by_name.items() if not record.optional or name in asked]
+    chosen: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        if name not in chosen:
+            chosen.add(name)
+            waiting += records[name].needs
+    left = {name: record for name, record in records.by_name.items() if name not in chosen}
+    kept = {name: record for name, record in records.by_name.items() if name in chosen}
+    return replace(records, by_name=kept, not_asked_for=left)
 
 
 @cache
 def _with_folder(folder: Path, project: Path) -> tuple[Records, Sequence[Problem]]:
-    own = own_records()
+    own = all_own_records()
     if problems := record_folder.unusable(folder, project):
         return own, problems
     found, problems = record_reader.read(folder, own=own.by_name)

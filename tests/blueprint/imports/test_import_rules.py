@@ -12,7 +12,7 @@ from blueprint import imports, yaml_file
 from blueprint.imports.import_lines import ImportLine
 from blueprint.imports.import_rules import DeploymentRules, GivenSetting, InventoryRules, KeyRule, load_rules, rule_of
 from blueprint.openstack import options
-from blueprint.openstack.projects.records import own_records
+from blueprint.openstack.projects.records import all_own_records, own_records
 from blueprint.stackfile.settings import Settings
 from contract import CONTROLLER_POOL
 
@@ -38,7 +38,9 @@ def test_settings_exist(rule: KeyRule) -> None:
     records = own_records()
     for path in (*(each.path for each in rule.gives), *([rule.on_node] if rule.on_node else [])):
         assert path[0] in known
-        if path[0] == "projects" and path[2] == "options":
+        if path[0] == "projects" and len(path) == 2:
+            assert all_own_records()[path[1]].optional
+        elif path[0] == "projects" and path[2] == "options":
             files = options.files_by_project(records)[path[1]]
             assert path[3] in files
         if path[0] == "services" and path[2] == "replicas":

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from blueprint.architecture.loader import NAMES, load_architecture
 from blueprint.openstack import options
 from blueprint.openstack.projects.process_definition import Connection, Container, Exec, Http, ProcessDefinition, Tcp
+from blueprint.plan.companions import beside_rows
 from blueprint.plan.planner import plan
 from blueprint.plan.sizing import load_sizing
 from blueprint.releases import DISTRO_VERSIONS
@@ -26,10 +27,14 @@ from openstack.config.layers import ConfigFile
 from openstack.config.ports import AMQP, MYSQL
 from openstack.config.wiring import wiring
 from openstack.definition import ProjectDefinition
-from tests.projects import COMPANIONS, DATABASES, OPTION_FILES, PROCESSES, PROJECTS, RECORDS
+from openstack.project_definitions import processes, projects
+from tests.projects import EVERY_RECORD, OPTION_FILES
 from tests.stacks import ROOT, full_size, parsed
 
-SETTINGS = parsed(full_size("100"))
+PROJECTS, PROCESSES = projects(EVERY_RECORD), processes(EVERY_RECORD)
+COMPANIONS = {name: beside.of for name, beside in beside_rows(EVERY_RECORD).items()}
+DATABASES = {name: record.databases for name, record in EVERY_RECORD.by_name.items() if record.databases}
+SETTINGS = parsed(full_size("100", projects={"designate": {}}))  # all projects, also the optional one
 WIRING = wiring(plan(SETTINGS), "openstack")
 STATEFUL = {"rabbitmq", "mysqld", "ceph-mon", "influxdb-grafana", "elasticsearch-kibana", "lma-aggregator"}
 ON_THE_HOSTS_NETWORK = {
@@ -104,7 +109,7 @@ def test_a_companion_keeps_no_data(companion: str) -> None:
 
 @pytest.mark.parametrize("companion", COMPANIONS)
 def test_a_companion_that_is_a_daemon_set_runs_on_every_node_of_the_stack_or_of_its_row(companion: str) -> None:
-    daemons = is_agent(companion, RECORDS) or PROCESSES[COMPANIONS[companion]].kind == "DaemonSet"
+    daemons = is_agent(companion, EVERY_RECORD) or PROCESSES[COMPANIONS[companion]].kind == "DaemonSet"
     assert (PROCESSES[companion].kind == "DaemonSet") == daemons
 
 
@@ -167,13 +172,14 @@ def test_only_privileged_containers_share_mounts_with_the_host() -> None:
 @pytest.mark.parametrize("process", PROCESSES.values(), ids=lambda process: process.name)
 def test_a_process_fits_together(process: ProcessDefinition) -> None:
     ports = {port.name for container in process.containers for port in container.ports}
-    numbers = [port.number for container in process.containers for port in container.ports]
+    numbers = [(port.number, port.protocol) for container in process.containers for port in container.ports]
     assert all(re.fullmatch(r"[a-z0-9-]{1,15}", port) for port in ports)
     assert len(numbers) == len(set(numbers)) == len(ports), "a pod's containers share its network"
     assert process.exposed.keys() <= ports
     assert len({container.name for container in process.containers}) == len(process.containers)
-    # Instances of memcached keep no data, but clients choose one by its name.
-    assert (process.claim is not None) == (process.kind == "StatefulSet" and process.name != "memcached")
+    # These keep no data, but clients choose an instance of memcached, and Designate a BIND, by its name.
+    named = {"memcached", "designate-mdns"}
+    assert (process.claim is not None) == (process.kind == "StatefulSet" and process.name not in named)
     assert any(container.data for container in process.containers) == (process.claim is not None)
     paths = {(path.name, path.path) for container in process.containers for path in container.host_paths}
     assert len({name for name, _ in paths}) == len(paths), "one name, one directory"
@@ -354,7 +360,7 @@ def test_parts_of_a_pod_are_the_pod(total: int, shares: list[int]) -> None:
 
 def test_every_container_gets_something_of_every_size() -> None:
     for service, process in PROCESSES.items():
-        for profile, resources in load_sizing(RECORDS)[service].items():
+        for profile, resources in load_sizing(EVERY_RECORD)[service].items():
             shares = [container.share for container in process.containers]
             for total in (resources.cpu_m, resources.memory_mi, resources.limit_memory_mi):
                 assert min(divide(total, shares)) >= 30, (service, profile)

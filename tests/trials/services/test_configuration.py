@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from blueprint.openstack.options import Option, as_listed, listed
+from blueprint.stackfile.settings import Projects
 from console.progress import Reporter
 from openstack import node_values
 from tests.projects import OPTION_FILES
@@ -39,8 +40,13 @@ def python() -> Path:
 
 @cache
 def containers_of(release: str) -> list[TriedContainer]:
-    """Every container of the example stacks with a release."""
-    return [container for stack in EXAMPLES for container in read(documents(stack, release=release)).values()]
+    """Every container of the example stacks with a release, and of one with the optional projects."""
+    dns = Projects.model_validate({"designate": {}})
+    stacks = [
+        *(documents(stack, release=release) for stack in EXAMPLES),
+        documents("dev", release=release, projects=dns),
+    ]
+    return [container for stack in stacks for container in read(stack).values()]
 
 
 def files_of(containers: Iterable[TriedContainer], project: str) -> list[dict[str, Any]]:

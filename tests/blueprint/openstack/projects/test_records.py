@@ -12,7 +12,7 @@ import yaml
 
 from blueprint.openstack.projects.project_record import VERSION
 from blueprint.openstack.projects.record_reader import read
-from blueprint.openstack.projects.records import FOLDER, by_needs, own_records
+from blueprint.openstack.projects.records import FOLDER, all_own_records, by_needs
 from tests.stacks import ROOT
 
 MADE_UP = (ROOT / "tests" / "data" / "projects" / "sundial.yaml").read_text(encoding="utf-8")
@@ -29,11 +29,11 @@ def problems(folder: Path) -> list[str]:
 
 
 def test_our_records_have_no_pitfalls_of_yaml() -> None:
-    assert read(FOLDER) == (own_records().by_name, [])
+    assert read(FOLDER) == (all_own_records().by_name, [])
 
 
 def test_our_records_are_in_their_order() -> None:
-    records = own_records()
+    records = all_own_records()
     assert list(records.by_name)[:3] == ["mariadb", "rabbitmq", "memcached"]
     assert {record.version for record in records.by_name.values()} == {VERSION}
     assert records["nova"].databases == ("nova_api", "nova_cell0", "nova")
@@ -41,14 +41,14 @@ def test_our_records_are_in_their_order() -> None:
 
 
 def test_a_project_comes_after_those_that_it_needs_and_otherwise_in_its_place() -> None:
-    names = list(by_needs(own_records().by_name))
+    names = list(by_needs(all_own_records().by_name))
     assert names[4:11] == ["keystone", "glance", "placement", "neutron", "nova", "bootstrap", "cinder"]
-    for name, record in own_records().by_name.items():
+    for name, record in all_own_records().by_name.items():
         assert all(names.index(needed) < names.index(name) for needed in record.needs), name
 
 
 def test_a_record_names_the_file_and_the_project_of_its_processes() -> None:
-    record = own_records()["nova"]
+    record = all_own_records()["nova"]
     assert record.file("nova.conf").path == "/etc/nova/nova.conf"
     assert {process.project for process in record.processes} == {"nova"}
     with pytest.raises(KeyError, match=re.escape("glance-api.conf")):
