@@ -1,9 +1,9 @@
 """Creates Debian root file systems for trials with real programs.
 
-There are roots for the database, the message queue and Prometheus; for Ceph; for Open vSwitch and QEMU; for a machine
-of the machine lab; for the lab's images of nginx and kube-proxy; for virtual machines of libvirt; and for an emulated
-host of the lab. mmdebstrap creates a root in the user's cache, once for all clones, from the Debian mirror of the
-machine. This requires root and apt; without them, the trials are skipped.
+There are roots for the database, the message queue and Prometheus; for Ceph; for Open vSwitch and QEMU; for BIND; for
+a machine of the machine lab; for the lab's images of nginx and kube-proxy; for virtual machines of libvirt; and for an
+emulated host of the lab. mmdebstrap creates a root in the user's cache, once for all clones, from the Debian mirror of
+the machine. This requires root and apt; without them, the trials are skipped.
 """
 
 from __future__ import annotations
@@ -98,6 +98,8 @@ SWITCH = Root(
     ),
 )
 """The root with Open vSwitch and QEMU, for guests that talk through the switch."""
+DNS = Root(packages=("bind9", "bind9-dnsutils"), programs=("usr/sbin/named", "usr/bin/dig"))
+"""The root with BIND, which runs beside designate-mdns."""
 MACHINE = Root(
     packages=(
         "ca-certificates",

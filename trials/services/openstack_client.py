@@ -9,8 +9,9 @@ The argument chooses the work:
 - write: creates networks until SIGTERM, one a second at most, and prints for each its number and whether it was
   acknowledged (`ok`) or not (`no`, with the reason); removes the project's quota of networks first;
 - list: prints the numbers of these networks;
-- clean: deletes these networks; a second argument of these three names another kind: `project`, or `upload` for
-  objects in the object storage;
+- clean: deletes these networks; a second argument of these three names another kind: `project`, `upload` for
+  objects in the object storage, or `zone` for DNS zones with an address of `www`;
+- port: creates a zone and a port with a name in it, and prints the name and the port's address;
 - prepare: creates the image, flavor and network that tempest needs.
 """
 
@@ -23,6 +24,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 from typing import Any
 
 import requests
@@ -41,6 +43,10 @@ PERIOD = 1.0
 PATIENCE = 20
 """Seconds until a request of `write` fails. A server without power resets no connection: without a limit, a request
 on an open connection to it waits until the power is back. Project figure: a busy host of two cores needed 4."""
+DOMAIN, ADDRESS = "example.org", "192.0.2.1"
+"""The domain of the zones of `write`, and the address of each zone's `www` (trials/services/designate_trials.py)."""
+MOST_ZONES = 10_000
+"""The project's quota of zones."""
 UPLOADED = bytes(65536)
 """Content of an object in the object storage."""
 stop = threading.Event()
@@ -63,10 +69,30 @@ class Uploads:
         self._store.delete_object(upload, container=TRIAL)
 
 
+class Zones:
+    """The DNS zones with an address each."""
+
+    def __init__(self, cloud: Any) -> None:
+        self._dns = cloud.dns
+        quota = self._dns.patch(f"/quotas/{cloud.current_project_id}", json={"zones": MOST_ZONES})
+        quota.raise_for_status()
+
+    def create_zone(self, name: str) -> None:
+        zone = self._dns.create_zone(name=f"{name}.{DOMAIN}.", email=f"admin@{DOMAIN}", ttl=60)
+        self._dns.create_recordset(zone, name=f"www.{zone.name}", type="A", records=[ADDRESS], ttl=60)
+
+    def zones(self) -> Any:
+        return [SimpleNamespace(name=each.name.removesuffix(f".{DOMAIN}."), id=each.id) for each in self._dns.zones()]
+
+    def delete_zone(self, zone: Any) -> None:
+        self._dns.delete_zone(zone.id)
+
+
 SERVICES: dict[str, Callable[[Any], Any]] = {
     "network": lambda cloud: cloud.network,
     "project": lambda cloud: cloud.identity,
     "upload": Uploads,
+    "zone": Zones,
 }
 """The service of each kind of object that `write` can create."""
 
@@ -103,6 +129,16 @@ def prepare(cloud: Any) -> None:
     )
     cloud.network.create_subnet(network_id=network.id, ip_version=4, cidr="198.51.100.0/24", is_dhcp_enabled=False)
     print(image.id, flavor.id, network.id, ",".join(each.alias for each in cloud.network.extensions()))
+
+
+def name_port(cloud: Any) -> None:
+    """Creates a zone, and a port whose name is published in it. Prints the port's full name and its address."""
+    zone = cloud.dns.create_zone(name=f"ports.{DOMAIN}.", email=f"admin@{DOMAIN}", ttl=60)
+    network = cloud.network.create_network(name=TRIAL, dns_domain=zone.name)
+    subnet = {"network_id": network.id, "ip_version": 4, "cidr": "192.0.2.0/24", "dns_publish_fixed_ip": True}
+    cloud.network.create_subnet(**subnet)
+    port = cloud.network.create_port(network_id=network.id, dns_name="first")
+    print(f"first.{zone.name}", port.fixed_ips[0]["ip_address"])
 
 
 def step(name: str, act: Callable[[], Any]) -> Any:
@@ -271,7 +307,14 @@ def main() -> None:
     """Runs the work that the argument names, with the account in the environment, as the command `openstack` does."""
     signal.signal(signal.SIGTERM, end)
     cloud = openstack.connect(**({"api_timeout": PATIENCE} if sys.argv[1] == "write" else {}))
-    commands = {"everything": everything, "prepare": prepare, "write": write, "list": print_numbers, "clean": clean}
+    commands = {
+        "everything": everything,
+        "prepare": prepare,
+        "port": name_port,
+        "write": write,
+        "list": print_numbers,
+        "clean": clean,
+    }
     commands[sys.argv[1]](cloud, *sys.argv[2:])
 
 

@@ -14,7 +14,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from blueprint.openstack.projects.records import own_records
+from blueprint.openstack.projects.records import all_own_records
 from openstack.config.ports import MEMCACHED
 from trials.services import galera, rabbitmq
 from trials.services.containers import TriedContainer
@@ -34,14 +34,13 @@ PROCESSES: Mapping[str, tuple[str, ...]] = {
     "heat": ("heat-api", "heat-api-cfn", "heat-engine"),
 }
 """The OpenStack projects in the order of their start, each with the processes that run in the test bed."""
-JOBS = ("databases", "messaging", "notifications", "db-sync", "cells", "bootstrap", "identity")
+JOBS = ("databases", "messaging", "notifications", "db-sync", "cells", "bootstrap", "pools", "identity")
 """Ends of the names of a project's jobs, in the order in which the jobs run. A project has some of them."""
-_RECORDS = own_records()
+_RECORDS = all_own_records()
 PORTS = {
-    name: _RECORDS.port(name, next(iter(_RECORDS.processes[name].exposed)))
-    for names in PROCESSES.values()
-    for name in names
-    if _RECORDS.processes[name].exposed
+    name: _RECORDS.port(name, next(iter(process.exposed)))
+    for name, process in _RECORDS.processes.items()
+    if process.exposed
 }
 """The port on which a process answers its clients, if it has such a port."""
 IDENTITY = f"http://keystone.{DOMAIN}:{PORTS['keystone']}/v3"
@@ -69,19 +68,29 @@ _CLIENT = Path(__file__).with_name("openstack_client.py")
 class ServiceCloud:
     """An OpenStack cloud in the test bed: Galera, RabbitMQ, memcached, a machine for each process, and a client."""
 
-    def __init__(self, testbed: ServiceTestbed, containers: Mapping[str, TriedContainer], release: Path) -> None:
-        self.testbed, self.release = testbed, release
+    def __init__(
+        self,
+        testbed: ServiceTestbed,
+        containers: Mapping[str, TriedContainer],
+        release: Path,
+        projects: Mapping[str, tuple[str, ...]] = PROCESSES,
+    ) -> None:
+        """`projects`: as PROCESSES. A name with a number at its end, such as designate-worker-1, is one of several
+        instances of a process.
+        """
+        self.testbed, self.release, self._projects = testbed, release, projects
         self._containers = containers
         self.database = galera.GaleraCluster(testbed, containers["mysqld/mariadb"])
         self.queue = rabbitmq.RabbitmqCluster(testbed, containers["rabbitmq/rabbitmq"])
         self.caches = [testbed.add(f"memcached-{number}") for number in range(CACHES)]
-        self.processes = {name: testbed.add(name, release) for names in PROCESSES.values() for name in names}
+        self.processes = {name: testbed.add(name, release) for names in projects.values() for name in names}
         self.client = testbed.add("openstack-client", release)
         testbed.name_members("memcached-members", DOMAIN, [machine.name for machine in self.caches])
         testbed.name_services(DOMAIN, {**self.processes, "proxysql": self.database.members["mysqld-0"]})
         self.password = containers["keystone-bootstrap/keystone-bootstrap"].variables["OS_BOOTSTRAP_PASSWORD"]
         # The page of noVNC, which Kolla's image contains.
-        self.processes["nova-novncproxy"].write("/usr/share/novnc/vnc_lite.html", "")
+        if console := self.processes.get("nova-novncproxy"):
+            console.write("/usr/share/novnc/vnc_lite.html", "")
         self.client.write("/client.py", _CLIENT.read_text(encoding="utf-8"))
         self.client.write("/account.sh", _assigned(_account(self.password)), mode="0600")
 
@@ -90,7 +99,7 @@ class ServiceCloud:
         notes = [*galera.begin(self.database), *rabbitmq.begin(self.queue)]
         for machine in self.caches:
             self.begin_cache(machine)
-        for project, names in PROCESSES.items():
+        for project, names in self._projects.items():
             started = time.monotonic()
             self.run_jobs(project, JOBS)
             for name in names:
@@ -117,7 +126,9 @@ class ServiceCloud:
 
     def begin(self, name: str) -> None:
         """Starts all containers of an OpenStack process on its machine."""
-        mine = [container for container in self._containers.values() if container.workload == name]
+        workloads = {each.workload for each in self._containers.values()}
+        workload = name if name in workloads else name.rpartition("-")[0]
+        mine = [container for container in self._containers.values() if container.workload == workload]
         machine = self.processes[name]
         machine.write("/start.sh", self._script(machine, mine), mode="0700")
         machine.start(["bash", "/start.sh"], "root")
@@ -150,24 +161,24 @@ class ServiceCloud:
         except subprocess.CalledProcessError as error:
             raise Broken(f"the client failed: {error.stdout}{error.stderr[-2000:]}\n{self._errors()}") from None
 
-    def write(self) -> None:
-        """Starts the client that creates networks until `end_write`."""
+    def write(self, kind: str = "network") -> None:
+        """Starts the client that creates networks, or objects of another kind, until `end_write`."""
         self.client.log.write_text("")
-        self.client.start(self._client("write"), "root")
+        self.client.start(self._client(f"write {kind}"), "root")
 
     def acknowledged(self) -> set[int]:
-        """Returns the numbers of the networks whose creation is acknowledged."""
+        """Returns the numbers of the objects whose creation is acknowledged."""
         return {int(words[0]) for words in self._said() if words[1] == "ok"}
 
     def more(self, writes: int = 10) -> float:
-        """Waits until Neutron has acknowledged further networks. Returns the seconds until the first of them."""
+        """Waits until further objects are acknowledged. Returns the seconds until the first of them."""
         before = len(self.acknowledged())
         first = until("a write is acknowledged", lambda: len(self.acknowledged()) > before, START, 0.2)
         until("writes are acknowledged", lambda: len(self.acknowledged()) >= before + writes, START)
         return first
 
     def end_write(self) -> int:
-        """Ends the client that creates networks. Returns how many networks it tried to create."""
+        """Ends the client that creates objects. Returns how many it tried to create."""
         self.client.stop(60)
         return len(self._said())
 

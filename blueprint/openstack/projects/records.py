@@ -76,7 +76,7 @@ def own_records() -> Records:
 
     Raises InvalidStackError as all_own_records does.
     """
-    return _chosen(all_own_records(), frozenset())
+    return _chosen(all_own_records(), frozenset[str]())
 
 
 @cache

@@ -38,13 +38,15 @@ def test_settings_exist(rule: KeyRule) -> None:
     records = own_records()
     for path in (*(each.path for each in rule.gives), *([rule.on_node] if rule.on_node else [])):
         assert path[0] in known
-        if path[0] == "projects" and len(path) == 2:
-            assert all_own_records()[path[1]].optional
-        elif path[0] == "projects" and path[2] == "options":
-            files = options.files_by_project(records)[path[1]]
-            assert path[3] in files
-        if path[0] == "services" and path[2] == "replicas":
-            assert path[1] in {*records.processes, "elasticsearch-kibana", "influxdb-grafana", "nagios"}
+        match path:
+            case ("projects", project):
+                assert all_own_records()[project].optional
+            case ("projects", project, "options", file, *_):
+                assert file in options.files_by_project(records)[project]
+            case ("services", service, "replicas", *_):
+                assert service in {*records.processes, "elasticsearch-kibana", "influxdb-grafana", "nagios"}
+            case _:
+                pass
 
 
 @pytest.mark.parametrize("rules", [INVENTORIES[0].variables, INVENTORIES[1].variables, DEPLOYMENT.keys])

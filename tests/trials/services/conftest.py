@@ -34,6 +34,12 @@ def switch_root() -> Path:
     return _made(debian_root.SWITCH)
 
 
+@pytest.fixture(scope="session")
+def bind_root() -> Path:
+    """A Debian root with BIND."""
+    return _made(debian_root.DNS)
+
+
 def _made(wanted: debian_root.Root) -> Path:
     try:
         testbed.check()
