@@ -13,7 +13,7 @@ from blueprint.stackfile.settings import Settings
 from contract import MASTER_POOL
 from doctor import container_checks, kernel_checks
 from doctor.login import Reading
-from openstack.monitoring import ages
+from openstack.monitoring import limits
 
 CLOCK = 1
 """Seconds by which a machine's clock may differ from this host's. etcd warns of more than 1 s between its members
@@ -195,7 +195,7 @@ def certificates(reading: Reading) -> Problems:
     for path, end in reading.facts.certificates.items():
         if end is None:
             yield f"the end of {path} cannot be read", "install openssl there, or look at the file"
-        elif end - datetime.now(UTC) < ages.CERTIFICATE:
+        elif end - datetime.now(UTC) < limits.CERTIFICATE:
             yield f"{path} expires on {end:%Y-%m-%d}", "renew it, one master at a time"
 
 

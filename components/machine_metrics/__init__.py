@@ -1,8 +1,8 @@
-"""A timer on every node that writes times for Prometheus: when certificates end, and when backups last succeeded.
+"""A timer on every node that writes files for Prometheus: certificates, disks, and on masters facts of the cluster.
 
-node-exporter serves the files (openstack/projects/prometheus.py), and alerts compare the times with the present
-(openstack/monitoring/age_alerts.py). A master asks the API server for the times of CronJobs with the administrator's
-kubeconfig that it has, so that neither Prometheus nor a pod needs an account of the Kubernetes API (ADR 15).
+node-exporter serves the files (openstack/projects/prometheus.py), for openstack/monitoring/age_alerts.py and
+machine_alerts.py. A master asks the API server for CronJobs and workloads with the administrator's kubeconfig that it
+has, so that neither Prometheus nor a pod needs an account of the Kubernetes API (ADR 15).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from contract import MASTER_POOL
 from files.yaml_writer import literal
 from openstack.config.wiring import ENVIRONMENT
 
-CERTIFICATES, BACKUPS = (f"/usr/local/lib/quorate/{name}-metrics" for name in ("certificate", "backup"))
+OF_MACHINE, OF_MASTER = (f"/usr/local/lib/quorate/{name}-metrics" for name in ("machine", "master"))
 READER = "node-exporter"
 """The process that serves the files. Without it, machines write none."""
 _NAME = "quorate-metrics"
@@ -26,20 +26,20 @@ _UNITS = "/etc/systemd/system"
 
 TIMER = """\
 [Unit]
-Description=Times of certificates and backups for Prometheus, every 15 minutes
+Description=Certificates, backups and disks for Prometheus, every 5 minutes
 
 [Timer]
-OnCalendar=*:0/15
-RandomizedDelaySec=5m
+OnCalendar=*:0/5
+RandomizedDelaySec=1m
 
 [Install]
 WantedBy=timers.target
 """
-"""Alerts are about hours and days. A random delay keeps masters from asking the API servers at the same time."""
+"""A random delay keeps masters from asking the API servers at the same time."""
 
 _STEP = Step(
     name=f"start-{_NAME}",
-    does="Starts the timer that writes times of certificates and backups for Prometheus.",
+    does="Starts the timer that writes certificates, backups and disks for Prometheus.",
     check=f"systemctl is-active --quiet {_NAME}.timer",
     apply=f"systemctl enable --now --quiet {_NAME}.timer",
     leave=f"systemctl disable --now --quiet {_NAME}.timer || :",
@@ -50,11 +50,13 @@ def parts(plan: Plan, node: Node) -> Parts:
     """Returns the files and the step of a node; none if the stack has no node-exporter."""
     if not any(process.name == READER for process in plan.processes):
         return Parts()
-    backups = [File(BACKUPS, literal(_script("backup_metrics.sh")), mode=0o755)] if MASTER_POOL in node.roles else []
+    of_master = (
+        [File(OF_MASTER, literal(_script("master_metrics.sh")), mode=0o755)] if MASTER_POOL in node.roles else []
+    )
     return Parts(
         files=(
-            File(CERTIFICATES, literal(_script("certificate_metrics.sh")), mode=0o755),
-            *backups,
+            File(OF_MACHINE, literal(_script("machine_metrics.sh")), mode=0o755),
+            *of_master,
             File(f"{_UNITS}/{_NAME}.service", literal(unit(plan, node))),
             File(f"{_UNITS}/{_NAME}.timer", literal(TIMER), restarts=Unit(f"{_NAME}.timer")),
         ),
@@ -63,11 +65,11 @@ def parts(plan: Plan, node: Node) -> Parts:
 
 
 def unit(plan: Plan, node: Node) -> str:
-    """Returns the unit that writes each file in turn. The last two need an API server that answers."""
+    """Returns the unit that writes each file in turn. The last three need an API server that answers."""
     commands = "".join(f"ExecStart={command}\n" for command in _commands(plan, node))
     return f"""\
 [Unit]
-Description=Times of certificates and backups for Prometheus
+Description=Certificates, backups and disks for Prometheus
 
 [Service]
 Type=oneshot
@@ -76,12 +78,14 @@ Nice=10
 
 
 def _commands(plan: Plan, node: Node) -> Iterator[str]:
-    yield f"{CERTIFICATES} files"
+    yield f"{OF_MACHINE} certificates"
+    yield f"{OF_MACHINE} disks"
     if node in plan.members:
-        yield f"{BACKUPS} etcd"
+        yield f"{OF_MASTER} etcd"
     if MASTER_POOL in node.roles:
-        yield f"{CERTIFICATES} secrets {ENVIRONMENT}"
-        yield f"{BACKUPS} cronjobs {ENVIRONMENT}"
+        yield f"{OF_MACHINE} secrets {ENVIRONMENT}"
+        yield f"{OF_MASTER} cronjobs {ENVIRONMENT}"
+        yield f"{OF_MASTER} workloads {ENVIRONMENT}"
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Alerts for what grows old: backups, their restored tests, certificates, and the files in which machines tell of them.
+"""Alerts for what grows old: backups, their restored tests and certificates.
 
 Every node writes the times (components/machine_metrics), and node-exporter serves them. So machines that Quorate does
 not set up, and machines of etcd that are no nodes, raise none of these alerts.
@@ -11,7 +11,8 @@ from datetime import timedelta
 from typing import Any, NamedTuple
 
 from openstack.config.wiring import Wiring
-from openstack.monitoring import ages
+from openstack.monitoring import limits
+from openstack.monitoring.rules import Rule, alert
 
 SUCCESS = "quorate_schedule_success_timestamp_seconds"
 """When the last backup or test that succeeded was made; without one, since when it has been due."""
@@ -23,11 +24,6 @@ CERTIFICATE = "quorate_certificate_expiry_timestamp_seconds"
 """When a certificate in a file of a machine ends; 0 if it cannot be read."""
 ENTRY = "quorate_secret_certificate_expiry_timestamp_seconds"
 """The same for a Secret of type kubernetes.io/tls, as every master tells it."""
-WRITTEN = 'node_textfile_mtime_seconds{job="node"}'
-SILENT = timedelta(hours=2)
-"""Age of a machine's file from which its timer does not work. It writes one every 15 minutes. Project figure."""
-
-Rule = Mapping[str, Any]
 
 
 class Schedule(NamedTuple):
@@ -57,23 +53,21 @@ class _Source(NamedTuple):
 
     def alert(self, name: str, expression: str, after: str, summary: str) -> Rule:
         place = " on {{ $labels.instance }}" if self.by_machine else ""
-        labels = {"severity": "warning", "schedule": self.schedule.name}
-        return _alert(name, expression, after, labels, f"{self.schedule.of}{place}, {self.schedule.name}: {summary}")
+        said = f"{self.schedule.of}{place}, {self.schedule.name}: {summary}"
+        return alert(name, expression, after, "warning", said, schedule=self.schedule.name)
 
 
 def groups(wiring: Wiring, schedules: tuple[Schedule, ...]) -> Iterator[Mapping[str, Any]]:
     """Yields the groups of rules about backups and certificates. `schedules`: the CronJobs of backups and tests."""
-    if not wiring.sets_up_machines or not wiring.has("node-exporter"):
-        return
     members = sum(name in wiring.addresses for name in wiring.etcd_members)  # without machines that are no nodes
     etcd = (
-        Schedule("etcd-backup", "etcd", ages.ETCD_BACKUP, is_test=False),
-        Schedule("etcd-backup-test", "etcd", ages.ETCD_TEST, is_test=True),
+        Schedule("etcd-backup", "etcd", limits.ETCD_BACKUP, is_test=False),
+        Schedule("etcd-backup-test", "etcd", limits.ETCD_TEST, is_test=True),
     )
     sources = [_Source(each, True, members) for each in etcd if members]
     sources += [_Source(each, False, 1) for each in schedules]
     yield {"name": "backups", "rules": [rule for each in sources for rule in _backup(each)]}
-    yield {"name": "certificates", "rules": [*_certificates(), *_silence()]}
+    yield {"name": "certificates", "rules": list(_certificates())}
 
 
 def _backup(source: _Source) -> Iterator[Rule]:
@@ -94,44 +88,24 @@ def _backup(source: _Source) -> Iterator[Rule]:
         yield source.alert("BackupSuspended", f"{source.of(SUSPENDED)} == 1", "1h", "the CronJob is suspended")
     told = f'{SUCCESS}{{schedule="{schedule.name}"}}'
     missing = f"absent({told}) or count({told}) < {source.tellers}"
-    yield _alert(
-        "BackupUnknown",
-        missing,
-        "1h",
-        {"severity": "warning", "schedule": schedule.name},
-        f"{schedule.of}, {schedule.name}: it does not exist, or a master does not tell when it last succeeded",
-    )
+    said = f"{schedule.of}, {schedule.name}: it does not exist, or a master does not tell when it last succeeded"
+    yield alert("BackupUnknown", missing, "1h", "warning", said, schedule=schedule.name)
 
 
 def _certificates() -> Iterator[Rule]:
     for prefix, left, since, subject in (
-        ("", f"{CERTIFICATE} - time()", ages.CERTIFICATE, "{{ $labels.instance }}: {{ $labels.certificate }}"),
-        ("Entry", f"min by (secret) ({ENTRY}) - time()", ages.ENTRY, "the certificate in Secret {{ $labels.secret }}"),
+        ("", f"{CERTIFICATE} - time()", limits.CERTIFICATE, "{{ $labels.instance }}: {{ $labels.certificate }}"),
+        (
+            "Entry",
+            f"min by (secret) ({ENTRY}) - time()",
+            limits.ENTRY,
+            "the certificate in Secret {{ $labels.secret }}",
+        ),
     ):
         ends = f"{subject} expires in {{{{ $value | humanizeDuration }}}}"
-        warned, soon = int(since.total_seconds()), int(ages.SOON.total_seconds())
-        name, critical = f"{prefix}CertificateExpires", {"severity": "critical"}
-        yield _alert(name, f"({left} < {warned}) >= {soon}", "10m", {"severity": "warning"}, ends)
-        yield _alert(name, f"({left} < {soon}) > 0", "10m", critical, ends)
+        warned, soon = int(since.total_seconds()), int(limits.SOON.total_seconds())
+        name = f"{prefix}CertificateExpires"
+        yield alert(name, f"({left} < {warned}) >= {soon}", "10m", "warning", ends)
+        yield alert(name, f"({left} < {soon}) > 0", "10m", "critical", ends)
         over = f"{subject} has expired or cannot be read"
-        yield _alert(f"{prefix}CertificateExpired", f"{left} <= 0", "1m", critical, over)
-
-
-def _silence() -> Iterator[Rule]:
-    old = "{{ $labels.instance }}: {{ $labels.file }} was written {{ $value | humanizeDuration }} ago"
-    yield _alert(
-        "MachineMetricsOld", f"time() - {WRITTEN} > {int(SILENT.total_seconds())}", "10m", {"severity": "warning"}, old
-    )
-    none = '(up{job="node"} == 1 unless on (instance) ' + WRITTEN + ') or node_textfile_scrape_error{job="node"} == 1'
-    lacks = "{{ $labels.instance }}: no file in /var/lib/quorate/metrics, or one that cannot be read"
-    yield _alert("MachineMetricsMissing", none, "1h", {"severity": "warning"}, lacks)
-
-
-def _alert(name: str, expression: str, after: str, labels: Mapping[str, str], summary: str) -> Rule:
-    return {
-        "alert": name,
-        "expr": expression,
-        "for": after,
-        "labels": labels,
-        "annotations": {"summary": summary},
-    }
+        yield alert(f"{prefix}CertificateExpired", f"{left} <= 0", "1m", "critical", over)

@@ -10,8 +10,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from openstack.config.wiring import Wiring
-from openstack.monitoring import age_alerts
+from openstack.monitoring import age_alerts, limits, machine_alerts
 from openstack.monitoring.quorums import WatchedQuorum, quorums
+from openstack.monitoring.rules import Rule, alert
 
 MEMBER = "quorate:member:counts"
 """Metric for each member of a quorum in the plan: 1 if the member takes part in the quorum, otherwise 0."""
@@ -27,8 +28,6 @@ SLOWED = 0.3
 CLOCK = 2
 """Seconds by which a node's clock may differ from most. etcd warns from 1 s on, and a node that is busy takes up to a
 second to answer. Project figure."""
-
-Rule = Mapping[str, Any]
 
 
 class _Urgency(NamedTuple):
@@ -57,9 +56,12 @@ def document(wiring: Wiring, schedules: tuple[age_alerts.Schedule, ...]) -> Mapp
     groups: list[Mapping[str, Any]] = [
         {"name": quorum.name, "rules": [*_records(quorum), *_losses(quorum), *_own(quorum)]} for quorum in watched
     ]
-    groups.append({"name": "nodes", "rules": [_target_down(watched), _disk(), _clock()]})
+    are_told = machine_alerts.are_told(wiring)
+    nodes = [_target_down(watched), _clock()] if are_told else [_target_down(watched), _clock(), _disk()]
+    groups.append({"name": "nodes", "rules": nodes})
     groups.append({"name": "agents", "rules": [_silent_agent(), _failing_api()]})
-    groups.extend(age_alerts.groups(wiring, schedules))
+    if are_told:
+        groups.extend((*age_alerts.groups(wiring, schedules), machine_alerts.group(wiring)))
     return {"groups": groups}
 
 
@@ -213,40 +215,24 @@ def _etcd(quorum: WatchedQuorum) -> Iterator[Rule]:
 
 def _target_down(watched: tuple[WatchedQuorum, ...]) -> Rule:
     jobs = "|".join(quorum.name for quorum in watched)
-    return {
-        "alert": "TargetDown",
-        "expr": f'up{{job!~"{jobs}"}} == 0',
-        "for": "5m",
-        "labels": {"severity": "warning"},
-        "annotations": {"summary": "{{ $labels.job }}: {{ $labels.instance }} has not answered for 5 minutes"},
-    }
+    silent = "{{ $labels.job }}: {{ $labels.instance }} has not answered for 5 minutes"
+    return alert("TargetDown", f'up{{job!~"{jobs}"}} == 0', "5m", "warning", silent)
 
 
 def _disk() -> Rule:
+    """Returns the alert for the disk with the cloud's data, the only one of its node that node-exporter sees."""
     data = '{mountpoint="/host/data"}'
-    return {
-        "alert": "DiskAlmostFull",
-        "expr": f"node_filesystem_avail_bytes{data} / node_filesystem_size_bytes{data} < 0.1",
-        "for": "10m",
-        "labels": {"severity": "warning"},
-        "annotations": {
-            "summary": "{{ $labels.instance }}: {{ $value | humanizePercentage }} of the data's disk is left"
-        },
-    }
+    left = "{{ $labels.instance }}: {{ $value | humanizePercentage }} of the data's disk is left"
+    part = f"node_filesystem_avail_bytes{data} / node_filesystem_size_bytes{data}"
+    return alert("DiskAlmostFull", f"{part} < {(100 - limits.FULL) / 100}", "10m", "warning", left)
 
 
 def _clock() -> Rule:
     # The time of a node less that of the Prometheus which asks, whose own clock may be wrong: compared with most nodes.
     apart = 'node_time_seconds{job="node"} - timestamp(node_time_seconds{job="node"})'
-    return {
-        "alert": "ClockDiffers",
-        "expr": f"abs(({apart}) - scalar(quantile(0.5, {apart}))) > {CLOCK}",
-        "for": "5m",
-        "labels": {"severity": "warning"},
-        "annotations": {
-            "summary": "{{ $labels.instance }}: its clock differs by {{ $value | humanizeDuration }} from most nodes'"
-        },
-    }
+    differs = "{{ $labels.instance }}: its clock differs by {{ $value | humanizeDuration }} from most nodes'"
+    expression = f"abs(({apart}) - scalar(quantile(0.5, {apart}))) > {CLOCK}"
+    return alert("ClockDiffers", expression, "5m", "warning", differs)
 
 
 def _silent_agent() -> Rule:
@@ -261,36 +247,22 @@ def _silent_agent() -> Rule:
         "cinder": 'service="cinder-volume", adminState="enabled"',
     }
     silent = (f'openstack_{project}_agent_state{{job="openstack", {each}}} == 0' for project, each in own.items())
-    return {
-        "alert": "AgentSilent",
-        "expr": " or ".join(silent),
-        "for": "5m",
-        "labels": {"severity": "warning"},
-        "annotations": {"summary": "{{ $labels.service }} on {{ $labels.hostname }} sends no heartbeat"},
-    }
+    summary = "{{ $labels.service }} on {{ $labels.hostname }} sends no heartbeat"
+    return alert("AgentSilent", " or ".join(silent), "5m", "warning", summary)
 
 
 def _failing_api() -> Rule:
     """Returns the alert for a service whose API does not answer openstack-exporter's requests as it should."""
     up = '{__name__=~"openstack_[a-z0-9_]+_up", job="openstack"} == 0'
-    return {
-        "alert": "ApiFails",
-        # Without a label for the service, those of two services would be the same alert.
-        "expr": f'label_replace({up}, "service", "$1", "__name__", "openstack_(.+)_up")',
-        "for": "5m",
-        "labels": {"severity": "critical"},
-        "annotations": {"summary": "{{ $labels.service }}: requests of openstack-exporter to its API fail"},
-    }
+    # Without a label for the service, those of two services would be the same alert.
+    named = f'label_replace({up}, "service", "$1", "__name__", "openstack_(.+)_up")'
+    summary = "{{ $labels.service }}: requests of openstack-exporter to its API fail"
+    return alert("ApiFails", named, "5m", "critical", summary)
 
 
 def _alert(name: str, expression: str, urgency: _Urgency, quorum: WatchedQuorum, summary: str) -> Rule:
-    return {
-        "alert": name,
-        "expr": expression,
-        "for": urgency.after,
-        "labels": {"severity": urgency.severity, "quorum": quorum.name},
-        "annotations": {"summary": f"{quorum.name}: {summary}"},
-    }
+    said = f"{quorum.name}: {summary}"
+    return alert(name, expression, urgency.after, urgency.severity, said, quorum=quorum.name)
 
 
 def _of(record: str, quorum: WatchedQuorum) -> str:

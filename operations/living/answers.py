@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar, cast
 
 from cluster.objects import Object, listed
+from openstack.monitoring import limits
 
 T = TypeVar("T")
 
@@ -22,8 +23,6 @@ DISK, CERTIFICATES, BACKUPS = "disk", "certificates", "backups"
 """Names of the questions for the file system of the member's data, and for certificates and backups on its machine."""
 _ASIDE = frozenset({DISK, CERTIFICATES, BACKUPS})
 """Questions that the machine answers, also if the member does not run."""
-FULL = 85
-"""Percentage of a disk's use from which it is named. Project figure."""
 
 
 class Unanswered(Exception):
@@ -124,4 +123,4 @@ def disk_use(answer: Answer) -> tuple[str, ...]:
     """Returns what is wrong with the disk of a member's data, by the answer of `df -Pk`; () if nothing is known."""
     words = answer.parts.get(DISK, "").split()
     used = next((each.removesuffix("%") for each in words if each.endswith("%")), "")
-    return (f"its disk is {used} % full",) if used.isdecimal() and int(used) >= FULL else ()
+    return (f"its disk is {used} % full",) if used.isdecimal() and int(used) >= limits.FULL else ()

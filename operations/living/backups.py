@@ -15,7 +15,7 @@ from cluster.api import Api, ApiError, Unreachable
 from cluster.objects import Object, holds, listed, mapping, name, text
 from openstack.config.wiring import Wiring
 from openstack.definition import ActionDefinition
-from openstack.monitoring import ages
+from openstack.monitoring import limits
 from openstack.projects import mariadb
 from operations.action_job import BATCH
 from operations.living.answers import BACKUPS, Answer
@@ -91,7 +91,7 @@ def of_etcd(answers: Mapping[str, Answer]) -> LivingBackups:
         copies = list(filter(None, map(_began, lines)))
         newest = max(copies, default=None)
         test = _test_on(machine, lines, min(copies, default=None))
-        found.append(LivingBackup("etcd", f"timer on {machine}", newest, ages.ETCD_BACKUP, test=test))
+        found.append(LivingBackup("etcd", f"timer on {machine}", newest, limits.ETCD_BACKUP, test=test))
     said = f"the copies of etcd's data on {', '.join(unasked)} were not read: they are asked over SSH"
     return LivingBackups(tuple(found), (said,) if unasked else ())
 
@@ -102,7 +102,7 @@ def _test_on(machine: str, lines: Sequence[str], since: datetime | None) -> Rest
     failed = _began(f"{words.get('failed', '')}.db")
     problem = f"the test of {failed:%Y-%m-%d %H:%M} UTC failed" if failed else ""
     newest = _began(f"{words.get('restored', '')}.db")
-    return RestoredTest(f"test on {machine}", newest, ages.ETCD_TEST, since, problem)
+    return RestoredTest(f"test on {machine}", newest, limits.ETCD_TEST, since, problem)
 
 
 def _began(file: str) -> datetime | None:

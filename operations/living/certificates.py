@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from openstack.monitoring import ages
+from openstack.monitoring import limits
 from operations.living.answers import CERTIFICATES, Answer
 
 _FILES = "/etc/etcd/pki/*.crt /etc/kubernetes/pki/*.crt /etc/kubernetes/pki/etcd/*.crt"
@@ -39,7 +39,7 @@ def read(answers: Mapping[str, Answer]) -> tuple[Certificate, ...]:
 
 def expiring(certificates: tuple[Certificate, ...], now: datetime) -> tuple[Certificate, ...]:
     """Returns those that have expired, or do within the time from which `quorate doctor` and an alert name them."""
-    return tuple(each for each in certificates if each.left(now) < ages.CERTIFICATE)
+    return tuple(each for each in certificates if each.left(now) < limits.CERTIFICATE)
 
 
 def _of_machine(machine: str, answer: Answer) -> Iterator[Certificate]:

@@ -18,7 +18,8 @@ from functools import partial
 from cluster.api import Api, Reply, Unreachable
 from cluster.objects import Object, holds, listed, mapping, name, number, text
 from doctor.checks import CLOCK
-from operations.living.answers import FULL, PATIENCE
+from openstack.monitoring import limits
+from operations.living.answers import PATIENCE
 
 AT_ONCE = 32
 """Nodes that are asked at the same time. Project figure."""
@@ -58,7 +59,7 @@ class LivingNodes:
     asked: int = 0
     """Number of nodes whose kubelet answered."""
     full: tuple[FullDisk, ...] = ()
-    """Disks from `FULL` percent on, the fullest first."""
+    """Disks from `limits.FULL` percent on, the fullest first."""
     evicting: tuple[str, ...] = ()
     """Nodes whose kubelet has too little space, and evicts pods (DiskPressure)."""
     clocks: Mapping[str, Clock] = field(default_factory=dict[str, Clock])
@@ -141,7 +142,7 @@ def _full(node: str, summary: Object) -> Iterator[FullDisk]:
         size = number(file_system, "capacityBytes")
         if size and "availableBytes" in file_system:
             used = round(100 - 100 * number(file_system, "availableBytes") / size)
-            if used >= FULL and (size not in found or used > found[size].used):
+            if used >= limits.FULL and (size not in found or used > found[size].used):
                 found[size] = FullDisk(node, disk, used)
     yield from found.values()
 

@@ -17,7 +17,7 @@ from blueprint.stackfile.loader import load_file
 from components import machine_files, machine_metrics
 from components.k8s_master import certificates, etcd, pki
 from components.machine import filled, variables
-from openstack.monitoring import age_alerts
+from openstack.monitoring import age_alerts, machine_alerts
 from tests.blueprint.stackfile.placeholders import CERTIFICATES
 from tests.components.k8s_master.test_external_etcd import PHYSICAL
 from tests.fakes import script
@@ -25,7 +25,7 @@ from tests.stacks import STACKS
 
 DEV = plan(load_file(STACKS["dev"]))
 SCRIPTS = Path(machine_metrics.__file__).parent
-OF_CERTIFICATES, OF_BACKUPS = SCRIPTS / "certificate_metrics.sh", SCRIPTS / "backup_metrics.sh"
+OF_MACHINE, OF_MASTER = SCRIPTS / "machine_metrics.sh", SCRIPTS / "master_metrics.sh"
 MEMBER = certificates.Authority("etcd-ca", "secret").member("master1", [], "another")
 ENDS = int(certificates.VALID_UNTIL.timestamp())
 KUBECTL = """\
@@ -37,7 +37,7 @@ esac
 """
 
 
-def written(root: Path, program: Path, *words: str, code: int = 0) -> dict[str, int]:
+def written(root: Path, program: Path, *words: str, code: int = 0) -> dict[str, float]:
     """Runs the script; returns its file's values by metric and labels."""
     done = subprocess.run(
         ["sh", str(program), *words],
@@ -50,7 +50,7 @@ def written(root: Path, program: Path, *words: str, code: int = 0) -> dict[str, 
     metrics = root / "var/lib/quorate/metrics"
     assert [each.suffix for each in metrics.iterdir() if each.stem == words[0]] == [".prom"] or code
     text = (metrics / f"{words[0]}.prom").read_text(encoding="utf-8")
-    return {line.rpartition(" ")[0]: int(line.rpartition(" ")[2]) for line in text.splitlines()}
+    return {line.rpartition(" ")[0]: float(line.rpartition(" ")[2]) for line in text.splitlines()}
 
 
 def put(root: Path, path: str, text: str) -> Path:
@@ -77,7 +77,7 @@ def test_ends_of_certificates_in_files_and_kubeconfigs(tmp_path: Path) -> None:
     put(tmp_path, "/etc/kubernetes/admin.conf", f"users:\n- user:\n    client-certificate-data: {encoded}\n")
     put(tmp_path, "/etc/kubernetes/kubelet.conf", "user:\n  client-certificate: /var/lib/kubelet/pki/current.pem\n")
     put(tmp_path, "/var/lib/kubelet/pki/kubelet-client-current.pem", MEMBER.public + MEMBER.private)
-    assert written(tmp_path, OF_CERTIFICATES, "files") == {
+    assert written(tmp_path, OF_MACHINE, "certificates") == {
         f'{age_alerts.CERTIFICATE}{{certificate="{path}"}}': end
         for path, end in {
             "/etc/etcd/pki/peer.crt": ENDS,
@@ -92,11 +92,29 @@ def test_ends_of_certificates_in_files_and_kubeconfigs(tmp_path: Path) -> None:
 
 def test_everybody_may_read_the_file_and_it_has_no_key(tmp_path: Path) -> None:
     put(tmp_path, f"{pki.COMPUTE}/tls.crt", MEMBER.private + MEMBER.public)
-    written(tmp_path, OF_CERTIFICATES, "files")
+    written(tmp_path, OF_MACHINE, "certificates")
     (file,) = (tmp_path / "var/lib/quorate/metrics").iterdir()
     assert file.stat().st_mode & 0o777 == 0o644
     assert "PRIVATE" not in file.read_text()
     assert len(file.read_text().splitlines()) == 1
+
+
+def test_each_file_system_is_told_once(tmp_path: Path) -> None:
+    """A `df` that heads its answer as the real one does, and a file system without a size."""
+    lines = 'echo "Filesystem 1024-blocks Used Available Capacity Mounted on"; case $2 in'
+    answers = {"/": "/dev/a 1000 840 123 88% /", "/var/lib": "none 0 0 0 - /var/lib"}
+    cases = " ".join(f'{path}) echo "{line}" ;;' for path, line in answers.items())
+    script(tmp_path / "bin", "df", f'{lines} {cases} *) echo "/dev/a 1000 840 123 88% /" ;; esac')
+    assert written(tmp_path, OF_MACHINE, "disks") == {
+        f'{machine_alerts.DISK}{{mountpoint="/"}}': 0.123,
+    }
+
+
+def test_disks_of_this_host(tmp_path: Path) -> None:
+    """With the real `df`, whose first answer is about the root of this host."""
+    found = written(tmp_path, OF_MACHINE, "disks")
+    assert f'{machine_alerts.DISK}{{mountpoint="/"}}' in found
+    assert all(0 <= left <= 1 for left in found.values())
 
 
 def member(root: Path) -> None:
@@ -106,7 +124,7 @@ def member(root: Path) -> None:
 
 def test_before_its_first_copy_etcd_is_asked_since_its_timer_exists(tmp_path: Path) -> None:
     member(tmp_path)
-    assert written(tmp_path, OF_BACKUPS, "etcd") == {success("etcd-backup"): 1000, success("etcd-backup-test"): 1000}
+    assert written(tmp_path, OF_MASTER, "etcd") == {success("etcd-backup"): 1000, success("etcd-backup-test"): 1000}
 
 
 def test_the_newest_copy_of_etcd_and_its_test(tmp_path: Path) -> None:
@@ -117,16 +135,16 @@ def test_the_newest_copy_of_etcd_and_its_test(tmp_path: Path) -> None:
     put(tmp_path, f"{etcd.BACKUP}/new", "")
     newest = {success("etcd-backup"): at("2026-11-29 08:03:12")}
     oldest = at("2026-11-28 12:00:00")
-    assert written(tmp_path, OF_BACKUPS, "etcd") == newest | {success("etcd-backup-test"): oldest}, (
+    assert written(tmp_path, OF_MASTER, "etcd") == newest | {success("etcd-backup-test"): oldest}, (
         "due since the oldest copy"
     )
 
     put(tmp_path, f"{etcd.BACKUP}/last-test", "restored 20261129T051500Z 20261129T050000Z.db\n")
     tested = {success("etcd-backup-test"): at("2026-11-29 05:15:00")}
-    assert written(tmp_path, OF_BACKUPS, "etcd") == newest | tested
+    assert written(tmp_path, OF_MASTER, "etcd") == newest | tested
     put(tmp_path, f"{etcd.BACKUP}/failed-test", "failed 20261129T061500Z\n")
     failed = {f'{age_alerts.FAILURE}{{schedule="etcd-backup-test"}}': at("2026-11-29 06:15:00")}
-    assert written(tmp_path, OF_BACKUPS, "etcd") == newest | tested | failed
+    assert written(tmp_path, OF_MASTER, "etcd") == newest | tested | failed
 
 
 def test_schedules_of_the_cluster(tmp_path: Path) -> None:
@@ -145,7 +163,7 @@ def test_schedules_of_the_cluster(tmp_path: Path) -> None:
         "job mysqld-backup-test\nFailed 2026-11-29T09:20:00Z\njob mysqld-backup-test\nFailed 2026-11-28T09:20:00Z\n"
         "job\nComplete 2026-11-28T00:00:00Z\njob mysqld-backup-test\n",
     )
-    found = written(tmp_path, OF_BACKUPS, "cronjobs", "openstack")
+    found = written(tmp_path, OF_MASTER, "cronjobs", "openstack")
     assert found == {
         success("mysqld-backup"): at("2026-11-29 01:00:01"),
         success("mysqld-backup-test"): at("2026-11-02 00:00:00"),
@@ -157,25 +175,23 @@ def test_schedules_of_the_cluster(tmp_path: Path) -> None:
     }
 
     script(tmp_path / "bin", "kubectl", "exit 1")
-    assert written(tmp_path, OF_BACKUPS, "cronjobs", "openstack", code=1) == found, (
-        "the last answer stays, with its age"
-    )
+    assert written(tmp_path, OF_MASTER, "cronjobs", "openstack", code=1) == found, "the last answer stays, with its age"
 
 
 def test_certificates_of_the_cluster_s_entry(tmp_path: Path) -> None:
     script(tmp_path / "bin", "kubectl", KUBECTL)
     encoded = base64.b64encode(MEMBER.public.encode()).decode()
     put(tmp_path, "secrets", f"openstack-tls {encoded}\nbroken <no value>\n")
-    found = written(tmp_path, OF_CERTIFICATES, "secrets", "openstack")
+    found = written(tmp_path, OF_MACHINE, "secrets", "openstack")
     assert found == {
         f'{age_alerts.ENTRY}{{secret="openstack-tls"}}': ENDS,
         f'{age_alerts.ENTRY}{{secret="broken"}}': 0,
     }
     put(tmp_path, "secrets", "")
-    assert written(tmp_path, OF_CERTIFICATES, "secrets", "openstack") == {}
+    assert written(tmp_path, OF_MACHINE, "secrets", "openstack") == {}
 
 
-@pytest.mark.parametrize("program", [OF_CERTIFICATES, OF_BACKUPS], ids=lambda each: each.stem)
+@pytest.mark.parametrize("program", [OF_MACHINE, OF_MASTER], ids=lambda each: each.stem)
 def test_a_wrong_word_is_refused_before_anything_is_written(tmp_path: Path, program: Path) -> None:
     done = subprocess.run(
         ["sh", str(program), "everything"], env={"ROOT": str(tmp_path)}, capture_output=True, check=False
@@ -193,10 +209,16 @@ def commands(made: Plan, name: str) -> list[str]:
 
 
 def test_each_machine_writes_what_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
-    of_masters = ["certificate-metrics secrets openstack", "backup-metrics cronjobs openstack"]
-    assert commands(DEV, "master1") == ["certificate-metrics files", "backup-metrics etcd", *of_masters]
-    assert commands(DEV, "messaging1") == ["certificate-metrics files"]
-    assert commands(PHYSICAL, "master1") == ["certificate-metrics files", *of_masters]
+    words = ("machine-metrics secrets", "master-metrics cronjobs", "master-metrics workloads")
+    of_masters = [f"{each} openstack" for each in words]
+    assert commands(DEV, "master1") == [
+        "machine-metrics certificates",
+        "machine-metrics disks",
+        "master-metrics etcd",
+        *of_masters,
+    ]
+    assert commands(DEV, "messaging1") == ["machine-metrics certificates", "machine-metrics disks"]
+    assert commands(PHYSICAL, "master1") == ["machine-metrics certificates", "machine-metrics disks", *of_masters]
     assert commands(PHYSICAL, "etcd1") == [], "no node, and so no node-exporter"
     monkeypatch.setattr(machine_metrics, "READER", "a process that the stack has not")
     assert commands(DEV, "master1") == []
@@ -205,7 +227,7 @@ def test_each_machine_writes_what_it_has(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_node_exporter_reads_the_directory_that_machines_write() -> None:
     (exporter,) = [each for each in own_records()["prometheus"].processes if each.name == machine_metrics.READER]
     (path,) = [each for each in exporter.containers[0].host_paths if each.name == "metrics"]
-    assert all(f"METRICS=$ROOT{path.path}\n" in each.read_text() for each in (OF_CERTIFICATES, OF_BACKUPS))
+    assert all(f"METRICS=$ROOT{path.path}\n" in each.read_text() for each in (OF_MACHINE, OF_MASTER))
     assert (path.mount, path.read_only) == ("/host/metrics", True)
 
 

@@ -15,7 +15,7 @@ from components.k8s_master import certificates
 from console.progress import Reporter
 from contract import ACTION
 from openstack.config.wiring import ENVIRONMENT, wiring
-from openstack.monitoring import age_alerts
+from openstack.monitoring import age_alerts, machine_alerts
 from operations.action_job import BATCH
 from operations.living import backups
 from proof.control_plane import ControlPlane, control_plane
@@ -24,7 +24,7 @@ from tests.stacks import full_size, parsed
 from toolchain import cluster_programs
 
 SCRIPTS = Path(machine_metrics.__file__).parent
-WORDS = {"certificate": "secrets", "backup": "cronjobs"}
+WORDS = (("machine", "secrets"), ("master", "cronjobs"), ("master", "workloads"))
 POD = {"restartPolicy": "Never", "containers": [{"name": "backup", "image": "backup"}]}
 JOB = {"completions": 0, "template": {"spec": POD}}  # complete at once, also without a node
 
@@ -37,7 +37,7 @@ def told(plane: ControlPlane, root: Path) -> dict[str, int]:
     configuration.write_text(plane.kubeconfig.read_text(encoding="utf-8"), encoding="utf-8")
     environment = {"ROOT": str(root), "PATH": f"{programs}:{os.environ['PATH']}", "HOME": str(root)}
     text = ""
-    for name, word in WORDS.items():
+    for name, word in WORDS:
         command = ["sh", str(SCRIPTS / f"{name}_metrics.sh"), word, ENVIRONMENT]
         subprocess.run(command, env=environment, check=True, timeout=60)
         text += (root / f"var/lib/quorate/metrics/{word}.prom").read_text(encoding="utf-8")
@@ -83,6 +83,11 @@ def test_a_master_tells_what_status_reads(binaries: Path, tmp_path: Path) -> Non
         secret = {"metadata": {"name": "openstack-tls"}, "type": "kubernetes.io/tls", "data": content}
         plane.api.ask("POST", f"/api/v1/namespaces/{ENVIRONMENT}/secrets", secret)
 
+        labels = {"matchLabels": {"app": "api"}}
+        template = {"metadata": {"labels": labels["matchLabels"]}, "spec": {"containers": POD["containers"]}}
+        service = {"metadata": {"name": "nova-api"}, "spec": {"replicas": 2, "selector": labels, "template": template}}
+        plane.api.ask("POST", f"/apis/apps/v1/namespaces/{ENVIRONMENT}/deployments", service)
+
         found, (status,) = told(plane, tmp_path), backups.of_galera(plane.api, around).found
         assert status.newest
         assert found[of(age_alerts.SUCCESS)] == int(status.newest.timestamp())
@@ -90,6 +95,8 @@ def test_a_master_tells_what_status_reads(binaries: Path, tmp_path: Path) -> Non
         assert status.stopped == "it is suspended"
         assert status.test
         assert status.test.problem.endswith("failed")
+        assert found[f'{machine_alerts.REPLICAS}{{workload="nova-api"}}'] == 2
+        assert found[f'{machine_alerts.READY}{{workload="nova-api"}}'] == 0, "there is no node"
         ends = int(certificates.VALID_UNTIL.timestamp())
         assert found[f'{age_alerts.ENTRY}{{secret="openstack-tls"}}'] == ends
 

@@ -16,7 +16,8 @@ from tests.stacks import full_size, parsed, server
 
 DOCUMENTS = Path(__file__).resolve().parents[3] / "docs"
 ENDS = {"CertificateExpires", "CertificateExpired"}
-OF_MACHINES = {"MachineMetricsOld", "MachineMetricsMissing", *ENDS, *(f"Entry{name}" for name in ENDS)}
+OF_CERTIFICATES = {*ENDS, *(f"Entry{name}" for name in ENDS)}
+OF_MACHINES = {"MachineMetricsOld", "MachineMetricsMissing", "ServiceDown", "ServiceLacksReplicas", "DiskAlmostFull"}
 OF_BACKUPS = {"BackupLate", "BackupTestLate", "BackupTestFailed", "BackupSuspended", "BackupUnknown"}
 
 
@@ -43,7 +44,9 @@ def with_machines_of_etcd() -> Plan:
 def test_each_database_has_alerts_of_its_backups_and_tests() -> None:
     made = stack()
     assert {rule["alert"] for rule in rules(made)["backups"]} == OF_BACKUPS
-    assert {rule["alert"] for rule in rules(made)["certificates"]} == OF_MACHINES
+    assert {rule["alert"] for rule in rules(made)["certificates"]} == OF_CERTIFICATES
+    assert {rule["alert"] for rule in rules(made)["machines"]} == OF_MACHINES
+    assert "DiskAlmostFull" not in {rule["alert"] for rule in rules(made)["nodes"]}
     assert schedules(made) == {"etcd-backup", "etcd-backup-test", "mysqld-backup", "mysqld-backup-test"}
 
 
@@ -52,7 +55,9 @@ def test_machines_of_etcd_that_are_no_nodes_tell_nothing() -> None:
 
 
 def test_machines_that_quorate_does_not_set_up_tell_nothing() -> None:
-    assert not {"backups", "certificates"} & rules(stack(machines="existing")).keys()
+    found = rules(stack(machines="existing"))
+    assert not {"backups", "certificates", "machines"} & found.keys()
+    assert "DiskAlmostFull" in {rule["alert"] for rule in found["nodes"]}, "by node-exporter's own metrics"
 
 
 def test_every_alert_is_documented() -> None:
@@ -61,7 +66,7 @@ def test_every_alert_is_documented() -> None:
     assert {name for name in names if f"`{name}`" not in text} == set()
 
 
-@pytest.mark.parametrize("name", sorted(OF_BACKUPS | OF_MACHINES))
+@pytest.mark.parametrize("name", sorted(OF_BACKUPS | OF_CERTIFICATES | OF_MACHINES))
 def test_on_call_says_what_to_do(name: str) -> None:
     rows = [
         line for line in (DOCUMENTS / "on-call.md").read_text(encoding="utf-8").splitlines() if line.startswith("| `")

@@ -100,10 +100,7 @@ def test_a_schedule_that_nobody_tells_of_is_named(tool: ServiceMachine, schedule
 def certificate(left: int, metric: str, **labels: str) -> Metrics:
     """A certificate that ends so many seconds after 20 minutes, on one machine of three."""
     metrics = Metrics("node", MASTERS).each(metric, f"{400 * DAY}x1000", **labels)
-    metrics.each("node_textfile_mtime_seconds", "0+15x1000").each("node_textfile_scrape_error", "0x1000")
     metrics.lines[3]["values"] = f"{left + 1200}x1000"
-    for line in metrics.lines[:3]:
-        line["values"] = "1x1000"  # up
     return metrics
 
 
@@ -146,26 +143,3 @@ def test_a_certificate_of_the_entry_is_named_once(tool: ServiceMachine) -> None:
         6: {"EntryCertificateExpires": ("critical", f"{of} expires in 6d 0h 0m 0s")},
         -1: {"EntryCertificateExpired": ("critical", f"{of} has expired or cannot be read")},
     }
-
-
-def test_a_machine_whose_timer_does_not_write_is_named(tool: ServiceMachine) -> None:
-    metrics = certificate(400 * DAY, age_alerts.CERTIFICATE, certificate="/etc/etcd/pki/peer.crt")
-    file = {"file": "/host/metrics/certificates.prom"}
-    metrics.lines = [each for each in metrics.lines if "mtime" not in each["series"]]
-    metrics.each("node_textfile_mtime_seconds", "0+15x1000", **file)
-    assert raised(tool, rules(3), metrics, "150m", "certificates") == {}
-    metrics.lines[-1]["values"] = "0x1000"
-    ((name, (_, summary)),) = raised(tool, rules(3), metrics, "150m", "certificates").items()
-    assert (name, summary) == (
-        "MachineMetricsOld",
-        "10.0.0.3:9100: /host/metrics/certificates.prom was written 2h 30m 0s ago",
-    )
-    metrics.lines.pop()
-    ((name, (_, summary)),) = raised(tool, rules(3), metrics, "150m", "certificates").items()
-    assert (name, summary[:13]) == ("MachineMetricsMissing", MASTERS[2])
-
-
-def test_a_file_that_cannot_be_read_is_named(tool: ServiceMachine) -> None:
-    metrics = certificate(400 * DAY, age_alerts.CERTIFICATE, certificate="/etc/etcd/pki/peer.crt")
-    metrics.lines[-1]["values"] = "1x1000"
-    assert set(raised(tool, rules(3), metrics, "70m", "certificates")) == {"MachineMetricsMissing"}

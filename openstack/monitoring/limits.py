@@ -1,4 +1,4 @@
-"""Ages from which backups, their tests and certificates are named: by alerts, `quorate status` and `quorate doctor`."""
+"""Limits from which backups, certificates and disks are named: by alerts, `quorate status` and `quorate doctor`."""
 
 from __future__ import annotations
 
@@ -19,3 +19,7 @@ ENTRY = timedelta(days=14)
 (https://cert-manager.io/docs/usage/certificate/), which is no reason for an alert. Project figure."""
 SOON = timedelta(days=7)
 """Time before a certificate's end from which its alert is critical. Project figure."""
+
+FULL = 85
+"""Percentage of a disk's use from which it is named. kubelet evicts pods at 90 %, or at 85 % if images have a disk of
+their own (https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/). Project figure."""

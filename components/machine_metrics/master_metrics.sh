@@ -1,8 +1,9 @@
 #!/bin/sh
-# When backups and their tests last succeeded, for alerts.
+# When backups and their tests last succeeded, and how many replicas of services are ready, for alerts.
 #
-#   backup-metrics etcd                copies of etcd's data on this machine
-#   backup-metrics cronjobs NAMESPACE  CronJobs of a namespace; on a master
+#   master-metrics etcd                 copies of etcd's data on this machine
+#   master-metrics cronjobs NAMESPACE   CronJobs of a namespace
+#   master-metrics workloads NAMESPACE  Deployments and StatefulSets of a namespace
 #
 # Each writes one file into /var/lib/quorate/metrics, which node-exporter reads. The file gets its name when it is complete;
 # if something fails, the previous one stays. Times are in seconds since 1970.
@@ -83,10 +84,19 @@ $latest
 END
 }
 
+WORKLOADS='{{range .items}}quorate_workload_replicas{workload="{{.metadata.name}}"} {{.spec.replicas}}
+quorate_workload_ready_replicas{workload="{{.metadata.name}}"} {{or .status.readyReplicas 0}}
+{{end}}'
+
+workloads() { # namespace
+  NAMESPACE=$1
+  get deployments,statefulsets -o go-template="$WORKLOADS"
+}
+
 case ${1-} in
-etcd | cronjobs) ;;
+etcd | cronjobs | workloads) ;;
 *)
-  printf '%s\n' "usage: $0 etcd|cronjobs NAMESPACE" >&2
+  printf '%s\n' "usage: $0 etcd|cronjobs NAMESPACE|workloads NAMESPACE" >&2
   exit 2
   ;;
 esac

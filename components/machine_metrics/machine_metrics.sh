@@ -1,8 +1,9 @@
 #!/bin/sh
-# Ends of certificates, for alerts.
+# Ends of certificates, and disks, for alerts.
 #
-#   certificate-metrics files              in files of this machine: etcd's, Kubernetes', a compute's
-#   certificate-metrics secrets NAMESPACE  in Secrets of type kubernetes.io/tls; on a master
+#   machine-metrics certificates       in files of this machine: etcd's, Kubernetes', a compute's
+#   machine-metrics secrets NAMESPACE  in Secrets of type kubernetes.io/tls; on a master
+#   machine-metrics disks              file systems of this machine
 #
 # Each writes one file into /var/lib/quorate/metrics, which node-exporter reads. The file gets its name when it is complete;
 # if something fails, the previous one stays. It contains no secret. Times are in seconds since 1970.
@@ -13,7 +14,7 @@ export LC_ALL
 
 METRICS=$ROOT/var/lib/quorate/metrics
 
-files() {
+certificates() {
   for file in "$ROOT"/etc/etcd/pki/*.crt "$ROOT"/etc/kubernetes/pki/*.crt "$ROOT"/etc/kubernetes/pki/etcd/*.crt \
     "$ROOT"/etc/quorate/compute/*.crt "$ROOT"/var/lib/kubelet/pki/kubelet-client-current.pem; do
     [ ! -e "$file" ] || printf '%s{certificate="%s"} %s\n' \
@@ -50,10 +51,19 @@ $found
 END
 }
 
+# Each file system once, by its first directory: data of services may have disks of their own.
+disks() {
+  for directory in / /var/lib /var/lib/kubelet /var/lib/containerd /var/lib/etcd /var/lib/quorate /var/lib/quorate/*/*; do
+    [ ! -d "$directory" ] || df -Pk "$directory"
+  done | awk '$2 ~ /^[1-9][0-9]*$/ && !told[$1]++ {
+    printf "quorate_disk_available_ratio{mountpoint=\"%s\"} %.4f\n", $6, $4 / $2
+  }'
+}
+
 case ${1-} in
-files | secrets) ;;
+certificates | secrets | disks) ;;
 *)
-  printf '%s\n' "usage: $0 files|secrets NAMESPACE" >&2
+  printf '%s\n' "usage: $0 certificates|secrets NAMESPACE|disks" >&2
   exit 2
   ;;
 esac
