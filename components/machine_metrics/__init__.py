@@ -21,6 +21,7 @@ from openstack.config.wiring import ENVIRONMENT
 OF_MACHINE, OF_MASTER = (f"/usr/local/lib/quorate/{name}-metrics" for name in ("machine", "master"))
 READER = "node-exporter"
 """The process that serves the files. Without it, machines write none."""
+MONITORS = "ceph-mon"
 _NAME = "quorate-metrics"
 _UNITS = "/etc/systemd/system"
 
@@ -65,7 +66,7 @@ def parts(plan: Plan, node: Node) -> Parts:
 
 
 def unit(plan: Plan, node: Node) -> str:
-    """Returns the unit that writes each file in turn. The last three need an API server that answers."""
+    """Returns the unit that writes each file in turn. The last ones need an API server that answers."""
     commands = "".join(f"ExecStart={command}\n" for command in _commands(plan, node))
     return f"""\
 [Unit]
@@ -86,6 +87,8 @@ def _commands(plan: Plan, node: Node) -> Iterator[str]:
         yield f"{OF_MACHINE} secrets {ENVIRONMENT}"
         yield f"{OF_MASTER} cronjobs {ENVIRONMENT}"
         yield f"{OF_MASTER} workloads {ENVIRONMENT}"
+        if any(process.name == MONITORS for process in plan.processes):
+            yield f"{OF_MASTER} ceph {ENVIRONMENT}"
 
 
 @cache

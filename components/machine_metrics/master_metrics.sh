@@ -1,9 +1,10 @@
 #!/bin/sh
-# When backups and their tests last succeeded, and how many replicas of services are ready, for alerts.
+# When backups and their tests last succeeded, which replicas of services are ready, and Ceph's health, for alerts.
 #
 #   master-metrics etcd                 copies of etcd's data on this machine
 #   master-metrics cronjobs NAMESPACE   CronJobs of a namespace
 #   master-metrics workloads NAMESPACE  Deployments and StatefulSets of a namespace
+#   master-metrics ceph NAMESPACE       health checks of the Ceph whose monitors are in a namespace
 #
 # Each writes one file into /var/lib/quorate/metrics, which node-exporter reads. The file gets its name when it is complete;
 # if something fails, the previous one stays. Times are in seconds since 1970.
@@ -58,12 +59,12 @@ JOBS='{{range .items}}job{{range .metadata.ownerReferences}} {{.name}}{{end}}{{w
 {{range .status.conditions}}{{if eq .status "True"}}{{.type}} {{.lastTransitionTime}}
 {{end}}{{end}}{{end}}'
 
-get() { kubectl --kubeconfig="$ROOT/etc/kubernetes/admin.conf" --request-timeout=30s --namespace="$NAMESPACE" get "$@"; }
+kube() { kubectl --kubeconfig="$ROOT/etc/kubernetes/admin.conf" --request-timeout=30s --namespace="$NAMESPACE" "$@"; }
 
 cronjobs() { # namespace
   NAMESPACE=$1
-  schedules=$(get cronjobs -o go-template="$CRONJOBS")
-  jobs=$(get jobs -o go-template="$JOBS")
+  schedules=$(kube get cronjobs -o go-template="$CRONJOBS")
+  jobs=$(kube get jobs -o go-template="$JOBS")
   # Jobs of `quorate action` count too, of which a CronJob does not know. Times of one form compare as words do.
   latest=$(printf '%s\n%s\n' "$schedules" "$jobs" | awk '
     $1 == "schedule" { made[$2] = $3; print "suspended", $2, $4 }
@@ -90,13 +91,28 @@ quorate_workload_ready_replicas{workload="{{.metadata.name}}"} {{or .status.read
 
 workloads() { # namespace
   NAMESPACE=$1
-  get deployments,statefulsets -o go-template="$WORKLOADS"
+  kube get deployments,statefulsets -o go-template="$WORKLOADS"
+}
+
+# A check that fails is 1 if it is a warning, 2 if it is an error. Each monitor is asked until one answers.
+ceph() { # namespace
+  NAMESPACE=$1
+  pods=$(kube get pods --selector=app.kubernetes.io/name=ceph-mon --field-selector=status.phase=Running -o name)
+  for pod in $pods; do
+    said=$(kube exec "$pod" --container=ceph-mon -- timeout 20 ceph --connect-timeout=10 health detail) || continue
+    printf 'quorate_ceph_answers 1\n'
+    printf '%s\n' "$said" | sed -n \
+      -e 's/^\[WRN\] \([A-Z0-9_]*\): .*/quorate_ceph_check{check="\1"} 1/p' \
+      -e 's/^\[ERR\] \([A-Z0-9_]*\): .*/quorate_ceph_check{check="\1"} 2/p'
+    return
+  done
+  printf 'quorate_ceph_answers 0\n'
 }
 
 case ${1-} in
-etcd | cronjobs | workloads) ;;
+etcd | cronjobs | workloads | ceph) ;;
 *)
-  printf '%s\n' "usage: $0 etcd|cronjobs NAMESPACE|workloads NAMESPACE" >&2
+  printf '%s\n' "usage: $0 etcd|cronjobs NAMESPACE|workloads NAMESPACE|ceph NAMESPACE" >&2
   exit 2
   ;;
 esac

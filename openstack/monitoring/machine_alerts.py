@@ -1,4 +1,4 @@
-"""Alerts for what machines tell: disks that fill, services that lack replicas, and files that are not written.
+"""Alerts for what machines tell: disks, replicas of services, Ceph's health, and files that are not written.
 
 Every node writes the files (components/machine_metrics), and node-exporter serves them.
 """
@@ -17,6 +17,8 @@ DISK = "quorate_disk_available_ratio"
 """Part of a file system that is available, by the directory where it is mounted."""
 REPLICAS, READY = "quorate_workload_replicas", "quorate_workload_ready_replicas"
 """Replicas that a Deployment or StatefulSet should have, and those that are ready, as every master tells them."""
+CEPH_CHECK, CEPH_ANSWERS = "quorate_ceph_check", "quorate_ceph_answers"
+"""A health check of Ceph that fails, 1 for a warning and 2 for an error; and whether a monitor answers."""
 WRITTEN = 'node_textfile_mtime_seconds{job="node"}'
 SILENT = timedelta(hours=2)
 """Age of a machine's file from which its timer does not work. It writes one every 5 minutes. Project figure."""
@@ -30,7 +32,8 @@ def are_told(wiring: Wiring) -> bool:
 def group(wiring: Wiring) -> Mapping[str, Any]:
     """Returns the group of rules about machines."""
     members = "|".join((*wiring.galeras, *wiring.brokers))
-    return {"name": "machines", "rules": [_disk(), *_replicas(members), *_silence()]}
+    storage = _ceph() if wiring.has("ceph-mon") else ()
+    return {"name": "machines", "rules": [_disk(), *_replicas(members), *storage, *_silence()]}
 
 
 def _disk() -> Rule:
@@ -48,6 +51,16 @@ def _replicas(members: str) -> Iterator[Rule]:
     yield alert(
         "ServiceDown", f"{ready} == 0 and {wanted} > 0", "5m", "critical", "{{ $labels.workload }}: no replica is ready"
     )
+
+
+def _ceph() -> Iterator[Rule]:
+    """Yields the alerts for Ceph's own health checks (https://docs.ceph.com/en/latest/rados/operations/health-checks/)."""
+    worst = f"max by (check) ({CEPH_CHECK})"
+    fails = "Ceph: {{ $labels.check }}"
+    yield alert("CephWarns", f"{worst} == 1", "15m", "warning", fails)
+    yield alert("CephFails", f"{worst} == 2", "1m", "critical", fails)
+    silent = "no monitor of Ceph answers: they may have lost their majority"
+    yield alert("CephSilent", f"max({CEPH_ANSWERS}) == 0", "1m", "critical", silent)
 
 
 def _silence() -> Iterator[Rule]:

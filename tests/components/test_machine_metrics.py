@@ -31,6 +31,9 @@ ENDS = int(certificates.VALID_UNTIL.timestamp())
 KUBECTL = """\
 case "$*" in
 *"get cronjobs"*) cat "$ROOT/cronjobs" ;;
+*"get pods --selector=app.kubernetes.io/name=ceph-mon"*) echo pod/ceph-mon-0 pod/ceph-mon-1 ;;
+*"exec pod/ceph-mon-1 --container=ceph-mon -- timeout 20 ceph "*) cat "$ROOT/health" ;;
+*exec*) exit 1 ;;
 *"get jobs"*) cat "$ROOT/jobs" ;;
 *"get secrets --field-selector=type=kubernetes.io/tls"*) cat "$ROOT/secrets" ;;
 esac
@@ -178,6 +181,26 @@ def test_schedules_of_the_cluster(tmp_path: Path) -> None:
     assert written(tmp_path, OF_MASTER, "cronjobs", "openstack", code=1) == found, "the last answer stays, with its age"
 
 
+def test_health_checks_of_ceph(tmp_path: Path) -> None:
+    """The first monitor does not answer; then no monitor does."""
+    script(tmp_path / "bin", "kubectl", KUBECTL)
+    put(
+        tmp_path,
+        "health",
+        "HEALTH_ERR 1 full osd(s); 1/3 mons down, quorum a,b\n[ERR] OSD_FULL: 1 full osd(s)\n    osd.1 is full\n"
+        "(MUTED) [WRN] OSDMAP_FLAGS: noout flag(s) set\n[WRN] MON_DOWN: 1/3 mons down, quorum a,b\n",
+    )
+    assert written(tmp_path, OF_MASTER, "ceph", "openstack") == {
+        machine_alerts.CEPH_ANSWERS: 1,
+        f'{machine_alerts.CEPH_CHECK}{{check="OSD_FULL"}}': 2,
+        f'{machine_alerts.CEPH_CHECK}{{check="MON_DOWN"}}': 1,
+    }
+    put(tmp_path, "health", "HEALTH_OK\n")
+    assert written(tmp_path, OF_MASTER, "ceph", "openstack") == {machine_alerts.CEPH_ANSWERS: 1}
+    (tmp_path / "health").unlink()
+    assert written(tmp_path, OF_MASTER, "ceph", "openstack") == {machine_alerts.CEPH_ANSWERS: 0}
+
+
 def test_certificates_of_the_cluster_s_entry(tmp_path: Path) -> None:
     script(tmp_path / "bin", "kubectl", KUBECTL)
     encoded = base64.b64encode(MEMBER.public.encode()).decode()
@@ -209,7 +232,7 @@ def commands(made: Plan, name: str) -> list[str]:
 
 
 def test_each_machine_writes_what_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
-    words = ("machine-metrics secrets", "master-metrics cronjobs", "master-metrics workloads")
+    words = ("machine-metrics secrets", "master-metrics cronjobs", "master-metrics workloads", "master-metrics ceph")
     of_masters = [f"{each} openstack" for each in words]
     assert commands(DEV, "master1") == [
         "machine-metrics certificates",
@@ -220,6 +243,8 @@ def test_each_machine_writes_what_it_has(monkeypatch: pytest.MonkeyPatch) -> Non
     assert commands(DEV, "messaging1") == ["machine-metrics certificates", "machine-metrics disks"]
     assert commands(PHYSICAL, "master1") == ["machine-metrics certificates", "machine-metrics disks", *of_masters]
     assert commands(PHYSICAL, "etcd1") == [], "no node, and so no node-exporter"
+    monkeypatch.setattr(machine_metrics, "MONITORS", "a process that the stack has not")
+    assert commands(DEV, "master1")[-1] == "master-metrics workloads openstack"
     monkeypatch.setattr(machine_metrics, "READER", "a process that the stack has not")
     assert commands(DEV, "master1") == []
 

@@ -39,6 +39,9 @@ def test_data_goes_by_the_storage_addresses(ceph_root: Path) -> None:
         osds = json.loads(cluster.ceph("osd", "dump", "--format=json"))["osds"]
         for kind in ("public_addr", "cluster_addr", "heartbeat_front_addr", "heartbeat_back_addr"):
             assert {each[kind].partition(":")[0] for each in osds} == set(addresses.values()), kind
+        cluster.ceph("osd", "set", "noout")
+        said = cluster.ceph("health", "detail")
+        assert "\n[WRN] OSDMAP_FLAGS: " in said, "the form that master_metrics.sh reads"
         cluster.load()
         cluster.more()
         assert "ok" in cluster.end_load().values()
