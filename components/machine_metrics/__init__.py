@@ -66,7 +66,11 @@ def parts(plan: Plan, node: Node) -> Parts:
 
 
 def unit(plan: Plan, node: Node) -> str:
-    """Returns the unit that writes each file in turn. The last ones need an API server that answers."""
+    """Returns the unit that writes each file in turn. The last ones need an API server that answers.
+
+    Without HOME, which systemd does not set for root, kubectl would write its cache to /.kube. A command in a pod whose
+    kubelet does not answer must not stop the timer.
+    """
     commands = "".join(f"ExecStart={command}\n" for command in _commands(plan, node))
     return f"""\
 [Unit]
@@ -74,6 +78,8 @@ Description=Certificates, backups and disks for Prometheus
 
 [Service]
 Type=oneshot
+Environment=HOME=/root
+TimeoutStartSec=4min
 Nice=10
 {commands}"""
 

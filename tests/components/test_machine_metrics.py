@@ -249,6 +249,13 @@ def test_each_machine_writes_what_it_has(monkeypatch: pytest.MonkeyPatch) -> Non
     assert commands(DEV, "master1") == []
 
 
+def test_the_unit_ends_before_its_timer_starts_it_again() -> None:
+    unit = machine_metrics.unit(DEV, DEV.masters[0])
+    assert "TimeoutStartSec=4min\n" in unit
+    assert "OnCalendar=*:0/5\n" in machine_metrics.TIMER
+    assert "Environment=HOME=/root\n" in unit
+
+
 def test_node_exporter_reads_the_directory_that_machines_write() -> None:
     (exporter,) = [each for each in own_records()["prometheus"].processes if each.name == machine_metrics.READER]
     (path,) = [each for each in exporter.containers[0].host_paths if each.name == "metrics"]
