@@ -386,7 +386,8 @@ class Settings(Strict):
         Projects,
         BeforeValidator(only_records),
         Field(
-            description="settings by project; records: a folder with projects of your own, also alone, as text",
+            description="settings by project, which ask for an optional one too (designate: {}); "
+            "records: a folder with projects of your own, also alone, as text",
             json_schema_extra=_or_folder,
         ),
     ] = Projects()
