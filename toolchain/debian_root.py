@@ -1,9 +1,10 @@
 """Creates Debian root file systems for trials with real programs.
 
 There are roots for the database, the message queue and Prometheus; for Ceph; for Open vSwitch and QEMU; for BIND; for
-a machine of the machine lab; for the lab's images of nginx and kube-proxy; for virtual machines of libvirt; and for an
-emulated host of the lab. mmdebstrap creates a root in the user's cache, once for all clones, from the Debian mirror of
-the machine. This requires root and apt; without them, the trials are skipped.
+a machine of the machine lab; for the lab's images of nginx and kube-proxy; for virtual machines of libvirt; for an
+emulated host of the lab; and for a bare machine, which Quorate prepares. mmdebstrap creates a root in the user's cache,
+once for all clones, from the Debian mirror of the machine. This requires root and apt; without them, the trials are
+skipped.
 """
 
 from __future__ import annotations
@@ -177,6 +178,22 @@ EMULATED_HOST = Root(
     suite="bookworm",
 )
 """The root of a host of the machine lab, which mounts cgroup v2 only (tests/trials/machines). Its Python is 3.11."""
+BARE = Root(
+    packages=(
+        "apt",
+        "dbus",
+        "iproute2",
+        "kmod",
+        "linux-image-cloud-amd64",
+        "openssh-server",
+        "procps",
+        "systemd-sysv",
+        "udev",
+    ),
+    programs=("usr/lib/systemd/systemd", "usr/sbin/sshd"),
+    suite="bookworm",
+)
+"""The root of a bare machine: Debian 12 with a kernel, an address and sshd, and nothing of what a node needs."""
 _OPTIONS = (
     "--variant=apt",
     '--aptopt=Apt::Install-Recommends "false"',
