@@ -106,17 +106,17 @@ def test_what_a_drill_fails_for(changed: dict[str, Any], problem: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("program", "message"),
+    ("program", "limit", "message"),
     [
-        ("raise SystemExit('no login')", "has ended:\nno login"),
-        ("import time; time.sleep(60)", "has reported nothing within 2 s"),
+        ("raise SystemExit('no login')", 60.0, "has ended:\nno login"),
+        ("import time; time.sleep(60)", 2.0, "has reported nothing within 2 s"),
     ],
 )
 def test_a_process_that_reports_nothing_stops_the_drill(
-    program: str, message: str, monkeypatch: pytest.MonkeyPatch
+    program: str, limit: float, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(network, "in_switch", list)
-    monkeypatch.setattr(load, "STARTING", 2.0)
+    monkeypatch.setattr(load, "STARTING", limit)
     with (
         load.Reporting("A client", [sys.executable, "-c", program], {}) as client,
         pytest.raises(UserError, match=f"A client {message}"),
@@ -127,6 +127,12 @@ def test_a_process_that_reports_nothing_stops_the_drill(
 def test_a_blackout_may_take_every_majority() -> None:
     lost = {"mysqld": Members(3, ((100.0, 3), (115.0, 0), (250.0, 3)))}
     assert drill(quorums=lost, keeps_majority=False).problems() == []
+
+
+def test_a_quorum_of_one_member_has_no_majority_to_keep() -> None:
+    for total, problems in ((1, 0), (2, 1), (3, 1)):
+        lost = {"mysqld": Members(total, ((100.0, total), (115.0, 0), (250.0, total)))}
+        assert len(drill(quorums=lost).problems()) == problems
 
 
 def test_what_is_incomplete_by_the_last_count() -> None:
