@@ -181,11 +181,13 @@ EMULATED_HOST = Root(
 BARE = Root(
     packages=(
         "apt",
+        "ca-certificates",
         "dbus",
         "iproute2",
         "kmod",
         "linux-image-cloud-amd64",
         "openssh-server",
+        "openssl",
         "procps",
         "systemd-sysv",
         "udev",
@@ -193,7 +195,8 @@ BARE = Root(
     programs=("usr/lib/systemd/systemd", "usr/sbin/sshd"),
     suite="bookworm",
 )
-"""The root of a bare machine: Debian 12 with a kernel, an address and sshd, and nothing of what a node needs."""
+"""The root of a bare machine: Debian 12 as its images for clouds have it, with a kernel and sshd, and nothing of what a
+node needs."""
 _OPTIONS = (
     "--variant=apt",
     '--aptopt=Apt::Install-Recommends "false"',

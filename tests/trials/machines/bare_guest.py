@@ -22,7 +22,7 @@ DISK = "40G"
 HOST_KEY = "etc/ssh/ssh_host_ed25519_key"
 _NETWORK = """\
 [Match]
-Type=ether
+Name=en*
 
 [Network]
 Address={address}/24

@@ -45,9 +45,15 @@ OWN_MEMORY = 512
 LIMITS = {"memory.max": str(64 * 2**20), "cpu.max": "25000 100000"}
 """What the pod's cgroup says of 64 MiB and a quarter of a core."""
 NAME = "limited"
-DOCTOR = "import pathlib, sys, commands.live.machine_check as c; sys.exit(c.check_machines(pathlib.Path.cwd(), 'bare'))"
+DOCTOR = """
+import pathlib, sys
+from commands.live import machine_check
+from doctor import login
+login.LIMIT = 390  # an emulated processor is slow
+sys.exit(machine_check.check_machines(pathlib.Path.cwd(), "bare"))
+"""
 ETCD = "etcdctl --endpoints=https://127.0.0.1:2379 --cacert=/etc/etcd/pki/ca.crt --cert={0}.crt --key={0}.key".format(
-    "/etc/kubernetes/apiserver-etcd-client"
+    "/etc/kubernetes/pki/apiserver-etcd-client"
 )
 
 
