@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -68,6 +69,16 @@ def program_name(pid: int) -> str:
         return (PROC / str(pid) / "comm").read_text(encoding="utf-8", errors="replace").strip()
     except OSError:
         return ""
+
+
+def children(pid: int) -> list[int]:
+    """Returns the ids of a process's children, of all its threads; none if it has ended or /proc is missing."""
+    found: list[int] = []
+    with suppress(OSError):  # the process has ended
+        for thread in (PROC / str(pid) / "task").iterdir():
+            with suppress(OSError):  # the thread has
+                found += map(int, (thread / "children").read_text(encoding="utf-8").split())
+    return found
 
 
 def status_fields(pid: int) -> list[str]:

@@ -97,8 +97,8 @@ ExecStopPost=/bin/rm -rf {_NEW} {_RESTORED}
 ExecStopPost=/usr/bin/find {BACKUP} -name *.db -mtime +{KEPT} -delete
 ExecStopPost=/usr/bin/find {BACKUP} -name *.content -mtime +{KEPT} -delete
 """
-"""A copy gets its name only after it was restored, to a directory that is deleted again, and had the member's content.
-Otherwise the unit fails."""
+"""A copy gets its name only after it was restored, to a directory that is deleted again, and had the member's content
+as far as etcdutl can hash it (etcd_backup.sh). Otherwise the unit fails."""
 
 TEST_UNIT = f"""\
 [Unit]

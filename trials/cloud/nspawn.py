@@ -8,11 +8,10 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 
 from console.errors import UserError
-from toolchain.process_identity import identify, program_name, read_identity
+from toolchain.process_identity import children, identify, program_name, read_identity
 from trials import forgetful_disk
 from trials.cloud import cgroups, network
 from trials.cloud.lab_machines import LabMachine
@@ -136,7 +135,7 @@ def _leader(directory: Path) -> int | None:
         pid = below.pop()
         if _is_init(pid):
             return pid
-        below += _children(pid)
+        below += children(pid)
     return None
 
 
@@ -233,16 +232,6 @@ def _supervisor(directory: Path) -> int | None:
     """Returns the process ID of the machine's systemd-nspawn; None if it has ended."""
     found = read_identity(directory / SUPERVISOR)
     return found.pid if found and found.is_running else None
-
-
-def _children(pid: int) -> list[int]:
-    """Returns the children of a process; none if it has ended."""
-    found: list[int] = []
-    with suppress(OSError):  # the process has ended
-        for thread in Path(f"/proc/{pid}/task").iterdir():
-            with suppress(OSError):  # the thread has
-                found += map(int, (thread / "children").read_text(encoding="utf-8").split())
-    return found
 
 
 def _is_init(pid: int) -> bool:

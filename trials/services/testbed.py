@@ -20,6 +20,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from toolchain.process_identity import children
 from trials import forgetful_disk
 from trials.forgetful_disk import ForgetfulDisk
 from trials.services.containers import TriedContainer
@@ -271,7 +272,7 @@ install -d -o "$1" -g "$1" "/var/lib/$1"
 
         If it is killed, the kernel kills the other processes.
         """
-        for child in _children(self.program.pid if self.program else 0):
+        for child in children(self.program.pid if self.program else 0):
             with suppress(ProcessLookupError):
                 os.kill(child, number)
 
@@ -499,18 +500,9 @@ def _hold(command: Sequence[str]) -> subprocess.Popen[bytes]:
     return holder
 
 
-def _children(pid: int) -> list[int]:
-    found: list[int] = []
-    with suppress(OSError):  # the process has ended
-        for thread in Path(f"/proc/{pid}/task").iterdir():
-            with suppress(OSError):  # the thread has
-                found += map(int, (thread / "children").read_text().split())
-    return found
-
-
 def _descendants(pid: int) -> list[int]:
     """Returns the children of a process and theirs; parents come first."""
-    return [each for child in _children(pid) for each in (child, *_descendants(child))]
+    return [each for child in children(pid) for each in (child, *_descendants(child))]
 
 
 def _run(command: Sequence[str]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,16 +14,14 @@ from cluster import objects
 from cluster.api import Api
 from cluster.objects import Object
 from commands import stack
-from commands.live import connection, maintenance_command
+from commands.live import maintenance_command
 from commands.live.maintenance_command import MaintenanceRequest
-from commands.stack import ValidStack
 from console.errors import UserError
 from contract import MAINTENANCE, OPERATION
 from operations import operation_lease
-from operations.live_cluster import LiveCluster
 from operations.living.answers import Answer
 from operations.maintenance import measured, network_services
-from tests.operations.maintenance.small_cloud import Killed, SmallCloud, instance, use
+from tests.operations.maintenance.small_cloud import Killed, SmallCloud, instance, make_live
 from tests.stacks import ROOT, full_size, parsed
 
 LOAD = stack.load
@@ -40,17 +37,7 @@ def cloud(monkeypatch: pytest.MonkeyPatch) -> SmallCloud:
 
 def reach(monkeypatch: pytest.MonkeyPatch, cloud: SmallCloud) -> None:
     """Makes the stack "dev" live, with this cloud as its cluster."""
-    live = replace(LOAD(ROOT, "dev"), target="live", settings=cloud.plan.settings)
-
-    def load(_root: Path, _name: str) -> ValidStack:
-        return live
-
-    def connect(_root: Path, _stack: ValidStack) -> LiveCluster:
-        return cloud.cluster()
-
-    use(monkeypatch, cloud)
-    monkeypatch.setattr(stack, "load", load)
-    monkeypatch.setattr(connection, "connect", connect)
+    make_live(monkeypatch, cloud, replace(LOAD(ROOT, "dev"), settings=cloud.plan.settings))
 
 
 def do(name: str = "", **values: Any) -> int:

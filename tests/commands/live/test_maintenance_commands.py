@@ -6,7 +6,6 @@ import json
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +15,7 @@ from blueprint.plan.nodes import Node
 from blueprint.plan.plan import Plan
 from cluster.pod_exec import CommandOutput
 from commands import stack
-from commands.live import connection, maintenance_command
+from commands.live import maintenance_command
 from commands.live.maintenance_command import MaintenanceRequest
 from commands.stack import ValidStack
 from commands.trials.lab_stack import with_host_keys
@@ -24,9 +23,8 @@ from console.errors import UserError
 from contract import OPERATION
 from formats import ssh_key
 from operations import operation_lease
-from operations.live_cluster import LiveCluster
 from operations.maintenance import machine_command
-from tests.operations.maintenance.small_cloud import PLAN, Killed, SmallCloud, use
+from tests.operations.maintenance.small_cloud import PLAN, Killed, SmallCloud, load_as, make_live
 from tests.stacks import ROOT, STACKS, parsed
 
 LOAD = stack.load
@@ -39,7 +37,7 @@ def reachable() -> ValidStack:
     config = {key.removeprefix("quorate:"): value for key, value in written.items()}
     keys = {node.name: ssh_key.derived(node.name).public for node in PLAN.machines}
     config["servers"] = with_host_keys(config["servers"], PLAN.settings, keys)
-    return replace(LOAD(ROOT, "dev"), target="live", settings=parsed(config))
+    return replace(LOAD(ROOT, "dev"), settings=parsed(config))
 
 
 STACK = reachable()
@@ -88,16 +86,7 @@ def cloud(monkeypatch: pytest.MonkeyPatch) -> SmallCloud:
 def reach(monkeypatch: pytest.MonkeyPatch, cloud: SmallCloud) -> Machines:
     """Makes the stack "dev" live, with this cloud as its cluster; returns its machines."""
     machines = Machines(cloud)
-
-    def load(_root: Path, _name: str) -> ValidStack:
-        return STACK
-
-    def connect(_root: Path, _stack: ValidStack) -> LiveCluster:
-        return cloud.cluster()
-
-    use(monkeypatch, cloud)
-    monkeypatch.setattr(stack, "load", load)
-    monkeypatch.setattr(connection, "connect", connect)
+    make_live(monkeypatch, cloud, STACK)
     monkeypatch.setattr(maintenance_command, "machine_shell", machines.shell)
     monkeypatch.setattr(machine_command, "PAUSE", 0.0)
     return machines
@@ -268,11 +257,6 @@ def test_requests_that_no_run_can_do(request_: dict[str, Any], problem: str) -> 
 
 @pytest.mark.usefixtures("cloud")
 def test_a_server_without_a_host_key_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    without = replace(LOAD(ROOT, "dev"), target="live", settings=PLAN.settings)
-
-    def load(_root: Path, _name: str) -> ValidStack:
-        return without
-
-    monkeypatch.setattr(stack, "load", load)
+    load_as(monkeypatch, replace(LOAD(ROOT, "dev"), settings=PLAN.settings))
     with pytest.raises(UserError, match="--do logs in to virt1, and the stack file has no hostKey of it"):
         maintain("virt1", do="reboot")

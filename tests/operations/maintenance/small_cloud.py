@@ -10,6 +10,7 @@ import json
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -21,7 +22,9 @@ from cluster.api import Api, ApiError, Reply, Unreachable
 from cluster.eviction import TOO_MANY
 from cluster.kubeconfig import Access
 from cluster.pod_exec import CommandOutput, PodContainer
-from commands.live import maintenance_command
+from commands import stack
+from commands.live import connection, maintenance_command
+from commands.stack import ValidStack
 from openstack.scripts.compute_services import MARK
 from operations import cloud_pods, operation_lease, wholeness_wait
 from operations.live_cluster import LiveCluster
@@ -284,6 +287,27 @@ class SmallCloud:
 
 def instance(host: str, **changes: Any) -> dict[str, Any]:
     return {"host": host, "id": "i-1", "name": "web", "project": "p-1", "status": "ACTIVE", "runs": True} | changes
+
+
+def make_live(monkeypatch: pytest.MonkeyPatch, cloud: SmallCloud, found: ValidStack) -> None:
+    """Makes commands load this stack, with the target live and this cloud as its cluster, and work without pauses."""
+    load_as(monkeypatch, found)
+
+    def connect(_root: Path, _stack: ValidStack) -> LiveCluster:
+        return cloud.cluster()
+
+    monkeypatch.setattr(connection, "connect", connect)
+    use(monkeypatch, cloud)
+
+
+def load_as(monkeypatch: pytest.MonkeyPatch, found: ValidStack) -> None:
+    """Makes commands load this stack, with the target live, whatever name they are given."""
+    live = replace(found, target="live")
+
+    def load(_root: Path, _name: str) -> ValidStack:
+        return live
+
+    monkeypatch.setattr(stack, "load", load)
 
 
 def use(monkeypatch: pytest.MonkeyPatch, cloud: SmallCloud) -> None:
