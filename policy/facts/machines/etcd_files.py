@@ -10,7 +10,15 @@ from policy.shell.syntax import UNKNOWN
 
 _SETTING = r"^[ \t\"'-]*(?:export\s+)?(?:ETCD_{env}[ \t]*=|(?:.*?--)?{flag}(?:=|[ \t]+|:[ \t]*))[\"']?([^\s\"'\\]+)"
 _FLAGGED = r"--{flag}(?:=|[ \t]+)[\"']?([^\s\"'\\]+)"
-_RUNS = re.compile(r"^\s*ExecStart=.*(^|/|\s|=)etcd(\s|$)|image:\s*[\"']?\S*/?etcd[:@\"'\s]", re.M)
+_END = r"""(["'\s]|$)"""
+_RUNS = re.compile(
+    rf"^\s*ExecStart=[-+!@:|]*(\S*/)?etcd{_END}"  # etcd is the program
+    rf"|^\s*ExecStart=.*(bin/|\benv\s|\bexec\s)etcd{_END}"  # or what env or a shell runs
+    rf"|^\s*ExecStart=.*\b(docker|podman|nerdctl)\s(.*\s)?(\S*/)?etcd([:@]\S*)?{_END}"  # or a container does
+    r"""|image:\s*["']?\S*/?etcd[:@"'\s]""",
+    re.M,
+)
+"""The word alone, as in `systemctl restart etcd`, runs no member."""
 _UNIT = re.compile(r".*/(systemd/system|systemd/system/etcd\.service\.d)/[^/]+\.(service|conf)|.*/manifests/[^/]+")
 
 
