@@ -31,7 +31,7 @@ def no_pending_pods(_state: ExpectedState, cluster: ClusterState) -> Iterator[Vi
             yield Violation(
                 "no-pending-pod",
                 pod.title,
-                f"{pod.name} is Pending: {pod.refusal or 'the scheduler has not reported why'}",
+                f"{pod.name} is Pending: {pod.refusal or pod.scheduler_error or 'the scheduler has not reported why'}",
             )
         elif pod.node not in cluster.nodes:
             yield Violation("every-pod-ready", pod.title, f"{pod.name} is bound to {pod.node}, which does not exist")

@@ -73,6 +73,8 @@ class RunningPod:
     uid: str = ""
     priority: str = ""
     """Name of the pod's PriorityClass."""
+    scheduler_error: str | None = None
+    """The message of an error of the scheduler, such as of a volume that was not bound; it tries the pod again."""
     companion_of: str | None = None
     """The row whose service this pod accompanies; None for a pod of a row itself."""
 
@@ -188,7 +190,8 @@ def pod_of(item: Object) -> RunningPod:
     kind, workload = _maker(item)
     node = at(item, "spec", "nodeName")
     scheduled = _condition(item, "PodScheduled")
-    refused = scheduled.get("status") == "False" and scheduled.get("reason") == "Unschedulable"
+    waits = scheduled.get("status") == "False" and not node
+    message, is_refused = str(scheduled.get("message", "")), scheduled.get("reason") == "Unschedulable"
     return RunningPod(
         name=name(item),
         namespace=text(item, "metadata", "namespace"),
@@ -200,7 +203,8 @@ def pod_of(item: Object) -> RunningPod:
         workload=workload,
         node=node,
         ready=holds(item, "Ready"),
-        refusal=str(scheduled.get("message", "")) if refused and not node else None,
+        refusal=message if waits and is_refused else None,
+        scheduler_error=message if waits and not is_refused else None,
         ending="deletionTimestamp" in item["metadata"],
         uid=text(item, "metadata", "uid"),
     )

@@ -92,7 +92,7 @@ def _started(binaries: Path, place: Path, processes: Processes, services: str, v
     _await_ready(plane)
     (place / "scheduler.json").write_text(json.dumps(_SCHEDULER), encoding="utf-8")
     processes.start("kube-controller-manager", [binaries / "kube-controller-manager", *_CONTROLLER_MANAGER])
-    processes.start("kube-scheduler", [binaries / "kube-scheduler", "--config=scheduler.json", "--secure-port=0"])
+    processes.start("kube-scheduler", [binaries / "kube-scheduler", *_KUBE_SCHEDULER])
     processes.start("kwok", [binaries / "kwok", *_KWOK, *(f"--config={path}" for path in sorted(STAGES.glob("*")))])
     return plane
 
@@ -108,6 +108,13 @@ _ETCD = (
     "--initial-cluster=proof=unix://peer:1",
     "--unsafe-no-fsync",  # the data is temporary
     "--log-level=error",
+)
+_KUBE_SCHEDULER = (
+    "--config=scheduler.json",
+    "--secure-port=0",
+    # A pod whose event the scheduler missed is tried again after this time, by default 5 min. The simulated cluster is
+    # given up after 60 s without a change.
+    "--pod-max-in-unschedulable-pods-duration=15s",
 )
 _CONTROLLER_MANAGER = (
     "--kubeconfig=controller-manager.conf",
