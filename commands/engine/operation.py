@@ -20,10 +20,9 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Literal, Protocol
 
-from commands.engine import locks
+from commands.engine import locks, passphrase
 from commands.engine.engine_guard import SIGNALLED
 from commands.engine.event_pipe import RunSummary, listening
-from commands.engine.passphrase import FILE, VALUE
 from commands.stack import ROOT_SECRET, Stack, Workspace
 from console.errors import UserError
 from console.programs import ProgramError, ending, run
@@ -92,7 +91,7 @@ class Operation:
 
     def environment(self) -> dict[str, str]:
         """Returns the user's environment plus `variables`, with this clone's Python and engine first in PATH."""
-        kept = {name: value for name, value in os.environ.items() if name not in (VALUE, FILE)}
+        kept = passphrase.without(os.environ)
         places = [str(self.workspace.root / ".venv" / "bin"), self.engine.binaries, kept.get("PATH", "")]
         settings = {
             **self.engine.settings(),

@@ -63,6 +63,11 @@ def choose(command: Command, stack: Stack, workspace: Workspace, environment: Ma
     return SecretAccess({FILE: str(kept)}, new_passphrase_file=kept, note=note)
 
 
+def without(environment: Mapping[str, str]) -> dict[str, str]:
+    """Returns the environment without the user's passphrase, which opens another stack than the one of a command."""
+    return {name: value for name, value in environment.items() if name not in (VALUE, FILE)}
+
+
 def temporary_passphrase() -> dict[str, str]:
     """Returns the environment variable with a random passphrase, for a temporary state.
 

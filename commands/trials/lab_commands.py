@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import time
@@ -78,9 +77,8 @@ def apply(root: Path, lab: Lab, name: str) -> int:
     """Runs `quorate up` on the lab's stack, in the network in which the machines are reached."""
     quorate = [str(root / ".venv" / "bin" / "quorate"), "up", "--stack", lab_stack.name_of(name)]
     with disks.prepared(lab), ssh_access.agent() as agent:
-        return subprocess.run(
-            network.in_switch(quorate), env=os.environ | PARALLEL | lab_stack.variables(root, name) | agent, check=False
-        ).returncode
+        environment = lab_stack.environment(root, name) | PARALLEL | agent
+        return subprocess.run(network.in_switch(quorate), env=environment, check=False).returncode
 
 
 def _use(root: Path, lab: Lab, planned: Plan, reporter: Reporter) -> str:

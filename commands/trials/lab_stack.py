@@ -6,6 +6,7 @@ passphrase file of `variables`.
 
 from __future__ import annotations
 
+import os
 import secrets
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -52,6 +53,11 @@ def variables(root: Path, original: str) -> dict[str, str]:
     """Returns the environment variables with which commands on the lab's stack run."""
     found = directory(root, original)
     return {"KUBECONFIG": str(found / KUBECONFIG), passphrase.FILE: str(found / "passphrase")}
+
+
+def environment(root: Path, original: str) -> dict[str, str]:
+    """Returns the user's environment with `variables`, without a passphrase of the user, which is another stack's."""
+    return passphrase.without(os.environ) | variables(root, original)
 
 
 OPTION = ("nova", "nova.conf", "DEFAULT", "heal_instance_info_cache_interval", 61)

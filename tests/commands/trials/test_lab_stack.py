@@ -104,3 +104,12 @@ def test_each_change_of_the_drill_s_option_differs_from_the_one_before(tmp_path:
     assert found() == {"debug": True, "heal_instance_info_cache_interval": 61}
     lab_stack.change_option(tmp_path, "dev")
     assert found() == {"debug": True}
+
+
+def test_a_passphrase_of_the_user_is_that_of_another_stack(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PULUMI_CONFIG_PASSPHRASE", "of-production")
+    monkeypatch.setenv("HOME", "/home/admin")
+    found = lab_stack.environment(Path("/clone"), "dev")
+    assert "PULUMI_CONFIG_PASSPHRASE" not in found
+    assert found["PULUMI_CONFIG_PASSPHRASE_FILE"].startswith("/clone/")
+    assert found["HOME"] == "/home/admin"

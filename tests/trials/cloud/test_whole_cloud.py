@@ -5,7 +5,6 @@ The report of the drills remains in build/dev-cloud/.
 
 from __future__ import annotations
 
-import os
 import subprocess
 
 import pytest
@@ -48,5 +47,5 @@ def _make(*words: str) -> None:
 def _verify() -> None:
     """Compares the cluster with the stack, in the network where it is reached."""
     quorate = [ROOT / ".venv/bin/quorate", "verify", "--stack", lab_stack.name_of(STACK)]
-    environment = os.environ | lab_stack.variables(ROOT, STACK)
+    environment = lab_stack.environment(ROOT, STACK)
     subprocess.run(network.in_switch([*map(str, quorate)]), cwd=ROOT, env=environment, check=True)
