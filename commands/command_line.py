@@ -400,7 +400,8 @@ def maintenance(  # noqa: PLR0913 - as many options
     do: Annotated[
         str,
         typer.Option(
-            help="reboot, or run a command, on each machine that is out, and bring it back.", metavar="COMMAND"
+            help="reboot each machine that is out, or run a command there, and bring it back; or `poweroff`.",
+            metavar="COMMAND",
         ),
     ] = "",
 ) -> int:

@@ -22,7 +22,7 @@ from operations.maintenance.batches import Batches
 from operations.maintenance.failure_domains import MaintenanceDomain
 from operations.maintenance.instance_moves import choices_of
 from operations.maintenance.instances import Instance, Outlook
-from operations.maintenance.machine_command import MachineCommand, Shell
+from operations.maintenance.machine_command import MachineCommand, Shell, is_held
 from operations.maintenance.network_services import NetworkServices
 from operations.maintenance.out_and_back import SETTLE, Maintenance, Stalled, marked
 from operations.operation_lease import CloudOperation, HeldLease, command, current, held
@@ -47,7 +47,8 @@ class MaintenanceRequest:
     end: bool = False
     abort: bool = False
     do: str = ""
-    """What runs on each machine that is out, which is then brought back: `reboot`, or a command of a shell."""
+    """What runs on each machine that is out: `reboot`, `poweroff`, or a command of a shell. But for `poweroff`, it is
+    then brought back."""
 
 
 def run(root: Path, stack_name: str, request: MaintenanceRequest) -> int:
@@ -106,9 +107,9 @@ def _errors_of_command(plan: Plan, request: MaintenanceRequest) -> Iterator[str]
     if not request.do:
         return
     if request.hold or request.end or request.abort:
-        yield "--do takes a server or machine out and brings it back: use it without --hold, --end and --abort."
+        yield "--do is for a run that takes a server or machine out: use it without --hold, --end and --abort."
     if "\n" in request.do or not request.do.strip():
-        yield "--do needs a command of one line, or `reboot`."
+        yield "--do needs a command of one line, `reboot` or `poweroff`."
     for domain in _domains(plan, request):
         if domain.own is None or domain.own.machine.host_key is None:
             yield f"--do logs in to {domain.name}, and the stack file has no hostKey of it."
@@ -154,16 +155,20 @@ class _Session:
         with self._held(operation) as lease:
             self._require_command(lease)
             self._take_out(domain, lease)
-            if self._command:
+            if not is_held(request.do):
                 self._maintenance(lease).bring_back(domain)
                 lease.finish()
-        if self._command:
+        if not is_held(request.do):
             print(f"{domain.name} is back after {request.do}, and everything on it is whole.")
             return 0
         if self._hold:
             print(f"{domain.name} is held after step {self._hold}. Go on: {self._line(domain.name)}")
             return 0
-        print(f"{domain.name} is out: {', '.join(domain.all)} may be stopped. Then: {self._line(domain.name, '--end')}")
+        end = self._line(domain.name, "--end")
+        if request.do:
+            print(f"{domain.name} is out, and no login there succeeds. Power it on again, then: {end}")
+        else:
+            print(f"{domain.name} is out: {', '.join(domain.all)} may be stopped. Then: {end}")
         return 0
 
     def pool(self, wanted: Batches, request: MaintenanceRequest) -> int:
@@ -179,7 +184,7 @@ class _Session:
                 self._require_command(lease)
             if request.end or request.abort:
                 batches.bring_batch_back(wanted, maintenance, lease, _say)
-            elif self._command:
+            elif not is_held(request.do):
                 batches.work_through(wanted, maintenance, lease, _say)
             else:
                 batches.take_batch_out(wanted, maintenance, lease, _say)
@@ -218,7 +223,8 @@ class _Session:
         """Prints where a pool is. Returns 1 if a domain has failed."""
         pool = f"--pool {wanted.pool}"
         if operation.out:
-            print(f"Out now, and may be stopped: {', '.join(operation.out)}. Then: {self._line(pool, '--end')}")
+            now = "Out, and no login there succeeds" if operation.do else "Out now, and may be stopped"
+            print(f"{now}: {', '.join(operation.out)}. Then: {self._line(pool, '--end')}")
         elif not is_over:
             print(f"{left} of pool {wanted.pool} are left. The next batch: {self._line(pool, '--batch …')}")
         else:

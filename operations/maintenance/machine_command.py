@@ -1,4 +1,4 @@
-"""The command of a maintenance on a machine that is out: a reboot, or what an operator wrote."""
+"""The command of a maintenance on a machine that is out: a reboot, to power it off, or what an operator wrote."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ from operations.operation_lease import HeldLease
 
 REBOOT = "reboot"
 """The command that stands for a reboot, which ends when the machine answers again."""
+POWEROFF = "poweroff"
+"""The command that powers a machine off, which stays so until the end of the maintenance."""
 LIMIT = 3600.0
 """Seconds until a command has ended, or a machine that was rebooted answers again. Project figure: an upgrade of all
 packages fits, and so do the memory tests of a large server."""
 PAUSE = 5.0
-"""Seconds between two looks at a machine that reboots."""
+"""Seconds between two looks at a machine that reboots or powers off."""
 _LOOK = 30.0
 """Seconds in which a machine must tell which boot it is in."""
 _SHOWN = 20
@@ -29,6 +31,14 @@ _BOOT = "cat /proc/sys/kernel/random/boot_id"
 Shell = Callable[[Node, str, float], CommandOutput]
 """Runs a script as root on a machine, within so many seconds. The code is None if the machine was not reached, or the
 script did not end in time."""
+
+
+def is_held(command: str) -> bool:
+    """Whether a maintenance with this command ("" for none) holds what is out until its end.
+
+    With another command it brings back what is out.
+    """
+    return command in ("", POWEROFF)
 
 
 class CommandFailed(UserError):
@@ -46,14 +56,18 @@ class MachineCommand:
         """Runs the command on a machine, unless an earlier run has seen its end.
 
         Raises CommandFailed if it fails. A run that was killed meanwhile runs the command again; it does not repeat a
-        reboot that has taken place.
+        reboot that has taken place, and does not power off a machine that is off.
         """
         if machine.name in lease.operation.did:
             say(f"{machine.name}: an earlier run has seen its end")
             return
         began = time.monotonic()
         if self.text == REBOOT:
-            self._reboot(machine, lease)
+            self._told(machine, lease, "rebooted")
+            self._await(machine, lease, self._has_booted, "has not booted anew")
+        elif self.text == POWEROFF:
+            self._told(machine, lease, "powered off")
+            self._await(machine, lease, self._is_silent, "still answers")
         else:
             self._command(machine, say)
         say(f"{machine.name}: {self.text} has ended ({duration(time.monotonic() - began)})")
@@ -71,23 +85,32 @@ class MachineCommand:
         last = "".join(f"\n    {line}" for line in lines[-_SHOWN:])
         raise CommandFailed(f"{self.text} failed on {machine.name} ({how}):{last or ' it printed nothing'}")
 
-    def _reboot(self, machine: Node, lease: HeldLease) -> None:
+    def _told(self, machine: Node, lease: HeldLease, what: str) -> None:
+        """Reboots a machine or powers it off, if it is still in the boot in which it was found at first."""
         now = self.shell(machine, _BOOT, _LOOK)
-        if not (before := lease.operation.boots.get(machine.name, "")):
+        if machine.name not in lease.operation.boots:
             if now.code != 0:
-                raise CommandFailed(f"{machine.name} is not rebooted, because no login there succeeds: {now.errors}")
-            before = now.text.strip()
-            lease.change(boots=lease.operation.boots | {machine.name: before})
-        if now.code == 0 and now.text.strip() == before:
+                raise CommandFailed(f"{machine.name} is not {what}, because no login there succeeds: {now.errors}")
+            lease.change(boots=lease.operation.boots | {machine.name: now.text.strip()})
+        if now.code == 0 and not self._has_booted(machine, now, lease):
             # The login ends with the machine's sshd, so its code says nothing.
-            self.shell(machine, "systemctl reboot", _LOOK)
+            self.shell(machine, f"systemctl {self.text}", _LOOK)
+
+    def _await(
+        self, machine: Node, lease: HeldLease, done: Callable[[Node, CommandOutput, HeldLease], bool], wrong: str
+    ) -> None:
         end = time.monotonic() + LIMIT
-        while now.code != 0 or now.text.strip() == before:
+        while not done(machine, now := self.shell(machine, _BOOT, _LOOK), lease):
             lease.require()
             if time.monotonic() > end:
-                raise CommandFailed(
-                    f"{machine.name} has not booted anew within {duration(LIMIT)}; look at its console. "
-                    f"{now.errors.strip()}".strip()
-                )
+                said = f" {now.errors.strip()}" if now.errors.strip() else ""
+                raise CommandFailed(f"{machine.name} {wrong} within {duration(LIMIT)}; look at its console.{said}")
             time.sleep(PAUSE)
-            now = self.shell(machine, _BOOT, _LOOK)
+
+    @staticmethod
+    def _has_booted(machine: Node, now: CommandOutput, lease: HeldLease) -> bool:
+        return now.code == 0 and now.text.strip() != lease.operation.boots[machine.name]
+
+    @staticmethod
+    def _is_silent(_machine: Node, now: CommandOutput, _lease: HeldLease) -> bool:
+        return now.code is None

@@ -13,6 +13,7 @@ from operations.living.leaving import Leave
 from operations.maintenance import measured
 from operations.maintenance.failure_domains import MaintenanceDomain
 from operations.maintenance.instances import Instance, Outlook
+from operations.maintenance.machine_command import is_held
 from operations.maintenance.network_services import NetworkServices
 from operations.maintenance.steps import MaintenanceStep, numbered, numbered_back
 from operations.operation_lease import NAME, CloudOperation
@@ -47,7 +48,7 @@ class Foreseen:
     network: NetworkServices
     """Routers and networks that it carries."""
     command: str = ""
-    """What would run on it; it is then brought back and not held."""
+    """What would run on it."""
 
 
 def shown(found: Foreseen, under_way: CloudOperation | None) -> str:
@@ -94,7 +95,7 @@ def _details(found: Foreseen, step: MaintenanceStep) -> Iterator[str]:
     elif step.kind == "evict":
         (node,) = step.nodes
         yield from _eviction(found.pods.get(node, ()), has_osds=node in found.domain.storage)
-    elif step.kind in ("do", "hold"):
+    elif step.kind == ("do" if found.command else "hold"):
         yield from _network(found.network)
 
 
@@ -130,5 +131,5 @@ def _network(services: NetworkServices) -> Iterator[str]:
 
 def _way_back(found: Foreseen) -> Iterator[str]:
     end = "Then it is brought back; --end does so from any of these steps:"
-    yield end if found.command else "The end (--end), from any of these steps:"
+    yield "The end (--end), from any of these steps:" if is_held(found.command) else end
     yield from (does for does, _ in numbered_back(found.domain))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from operations.maintenance.failure_domains import MaintenanceDomain
-from operations.maintenance.machine_command import REBOOT
+from operations.maintenance.machine_command import POWEROFF, REBOOT, is_held
 
 Kind = Literal["take", "ask", "disable", "empty", "noout", "cordon", "evict", "do", "hold"]
 HOLDS: tuple[Kind, ...] = ("disable", "empty", "noout", "cordon")
@@ -35,7 +35,7 @@ class MaintenanceStep:
             "noout": f"set noout for the OSDs of {named}: Ceph does not copy their data elsewhere",
             "cordon": f"cordon {named}: Kubernetes starts no pod there",
             "evict": f"evict the pods of {named}, as their disruption budgets admit it",
-            "do": f"ask the living quorums again, then {_command(self.command)} on {named}, and wait for its end",
+            "do": f"ask the living quorums again, then {_command(self.command, named)}",
             "hold": "hold until --end",
         }[self.kind]
 
@@ -75,9 +75,10 @@ def steps(domain: MaintenanceDomain, command: str = "") -> tuple[MaintenanceStep
 def numbered(domain: MaintenanceDomain, hold: str = "", command: str = "") -> Iterator[tuple[str, MaintenanceStep]]:
     """Yields the steps that take a domain out, each with its number and text.
 
-    `hold`: the kind of the last one. `command`: what runs on the domain, which is then brought back and not held.
+    `hold`: the kind of the last one. `command`: what runs on the domain. But for `poweroff`, the domain is then brought
+    back and not held.
     """
-    last = hold or ("do" if command else "hold")
+    last = hold or ("hold" if is_held(command) else "do")
     for number, step in enumerate(steps(domain, command), start=1):
         yield f"{number:>2}. {step.does}", step
         if step.kind == last:
@@ -91,5 +92,7 @@ def numbered_back(domain: MaintenanceDomain) -> Iterator[tuple[str, MaintenanceS
         yield f"{number:>2}. {step.undone}", step
 
 
-def _command(command: str) -> str:
-    return command if command == REBOOT else f"run `{command}`"
+def _command(command: str, machine: str) -> str:
+    if command == POWEROFF:
+        return f"power {machine} off, and wait until no login there succeeds"
+    return f"{command if command == REBOOT else f'run `{command}`'} on {machine}, and wait for its end"

@@ -69,9 +69,12 @@ class Machines:
         if "boot_id" in script:
             return CommandOutput(f"boot-{self.boots[name]}\n", "", 0)
         self.cloud.changed(f"{script} on {name}")
-        if script == "systemctl reboot":
-            self.boots[name] += 1
-            self.away[name] = 2
+        if script.startswith("systemctl "):
+            if script.endswith("reboot"):
+                self.boots[name] += 1
+                self.away[name] = 2
+            else:
+                self.unreachable.add(name)
             return CommandOutput("", "Connection closed", None)
         if name in self.failing:
             return CommandOutput(f"{self.failing[name]}\n", "", 100)
@@ -120,17 +123,61 @@ def test_a_server_is_rebooted_when_it_is_empty_and_comes_back(
     assert whole(cloud)
 
 
+def test_a_server_is_powered_off_and_held(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    machines = reach(monkeypatch, SmallCloud())
+    assert maintain("virt1", do="poweroff", plan=True) == 0
+    planned = capsys.readouterr().out.splitlines()
+    assert "The end (--end), from any of these steps:" in planned
+    assert maintain("virt1", do="poweroff") == 0
+    done = capsys.readouterr().out.splitlines()
+    assert [line for line in done if line[:2].strip().isdigit() and line not in planned] == []
+    assert done[-1].startswith("virt1 is out, and no login there succeeds. Power it on again, then: quorate ")
+    assert machines.unreachable == {"virt1"}
+    assert machines.cloud.nodes["virt1"]["spec"]["unschedulable"]
+    assert maintain("virt1", do="poweroff") == 0, "again, for the lost terminal"
+    assert machines.cloud.changes.count("systemctl poweroff on virt1") == 1
+    machines.unreachable.clear()
+    assert maintain("virt1", end=True) == 0
+    assert whole(machines.cloud)
+
+
+def test_a_machine_that_does_not_power_off_stays_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    machines = reach(monkeypatch, SmallCloud())
+    monkeypatch.setattr(machine_command, "LIMIT", 0.05)
+
+    def stays(_node: Node, _script: str, _seconds: float) -> CommandOutput:
+        return CommandOutput("boot-1\n", "", 0)
+
+    monkeypatch.setattr(machines, "run", stays)
+    with pytest.raises(UserError, match=r"messaging1 still answers within .*; look at its console"):
+        maintain("messaging1", do="poweroff")
+    assert machines.cloud.nodes["messaging1"]["spec"]["unschedulable"]
+
+
+def test_a_pool_is_powered_off_batch_by_batch(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    machines = reach(monkeypatch, SmallCloud())
+    for name in ("virt1", "virt2", "virt3"):
+        assert maintain(pool="compute", do="poweroff") == 0
+        assert machines.unreachable == {name}
+        assert f"Out, and no login there succeeds: {name}. Then: " in capsys.readouterr().out
+        machines.unreachable.clear()
+        assert maintain(pool="compute", end=True) == 0
+    assert whole(machines.cloud)
+
+
 def test_a_command_prints_what_the_machine_said(cloud: SmallCloud, capsys: pytest.CaptureFixture[str]) -> None:
     assert maintain("messaging1", do=UPGRADE) == 0
     assert "    2 upgraded\nmessaging1: apt-get -y upgrade has ended (" in capsys.readouterr().out
     assert cloud.changes.count(f"{UPGRADE} on messaging1") == 1
 
 
-@pytest.mark.parametrize("command", ["reboot", UPGRADE])
+@pytest.mark.parametrize("command", ["reboot", "poweroff", UPGRADE])
 def test_a_run_that_is_killed_after_any_change_goes_on(monkeypatch: pytest.MonkeyPatch, command: str) -> None:
     machines = reach(monkeypatch, SmallCloud())
     maintain("messaging1", do=command)
-    script = "systemctl reboot on messaging1" if command == "reboot" else f"{command} on messaging1"
+    script = f"{command} on messaging1" if command == UPGRADE else f"systemctl {command} on messaging1"
     ran = machines.cloud.changes.index(script) + 1
     for after in range(1, len(machines.cloud.changes)):
         again = reach(monkeypatch, SmallCloud())
@@ -141,8 +188,11 @@ def test_a_run_that_is_killed_after_any_change_goes_on(monkeypatch: pytest.Monke
         again.cloud.forget_holder()
         assert maintain("messaging1", do=command) == 0
         # Only a run that was killed before it could note the command's end runs the command twice; a reboot is seen.
-        twice = command != "reboot" and after == ran
+        twice = command == UPGRADE and after == ran
         assert again.cloud.changes.count(script) == 1 + twice, f"killed after {again.cloud.changes[:after]}"
+        if command == "poweroff":
+            again.unreachable.clear()
+            maintain("messaging1", end=True)
         assert whole(again.cloud)
 
 
@@ -245,8 +295,8 @@ def test_another_command_waits_for_the_first_one(cloud: SmallCloud) -> None:
     [
         ({"end": True}, "use it without --hold, --end and --abort"),
         ({"hold": "cordon"}, "use it without --hold, --end and --abort"),
-        ({"do": "reboot\nhalt"}, "needs a command of one line, or `reboot`"),
-        ({"do": " "}, "needs a command of one line, or `reboot`"),
+        ({"do": "reboot\nhalt"}, "needs a command of one line, `reboot` or `poweroff`"),
+        ({"do": " "}, "needs a command of one line, `reboot` or `poweroff`"),
     ],
 )
 @pytest.mark.usefixtures("cloud")
