@@ -22,6 +22,7 @@ import yaml
 from blueprint.plan.plan import Plan
 from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
+from commands.engine import operation
 from components.tree import OWNERS
 from contract import QUORUM_STATE_OUTPUT, VERDICTS_FILE
 from policy.engine import record
@@ -29,6 +30,9 @@ from tests.engine_settings import ENGINE_SETTINGS
 from tests.shared import made_once
 from tests.stacks import ROOT, SOURCES, STACKS
 from toolchain.engine import MANIFEST, Engine
+
+PACK = ("--policy-pack", str(ROOT / operation.PACK))
+"""The options of `pulumi` for the policy pack, which the engine starts itself as in Quorate's commands."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,14 @@ class Done:
     code: int
     output: str
     events: list[dict[str, Any]]
+
+    def write(self, file: Path) -> None:
+        """Writes the result to a file that `read` reads."""
+        file.write_text(json.dumps([self.code, self.output, self.events]), encoding="utf-8")
+
+    @classmethod
+    def read(cls, file: Path) -> Done:
+        return cls(*json.loads(file.read_text(encoding="utf-8")))
 
     def resources(self) -> dict[str, set[str]]:
         """Names of resources by what happened to them; without the stack itself and its providers."""
@@ -176,19 +188,61 @@ def project(tmp_path: Path, engine: dict[str, str]) -> Projects:
     return lambda stack: open_project(tmp_path / stack, stack, engine, STACKS[stack])
 
 
-@pytest.fixture(scope="session")
-def rendered(tmp_path_factory: pytest.TempPathFactory, engine: dict[str, str]) -> Projects:
-    """Deployed projects for tests that change nothing: each stack is built once a run."""
+@dataclass(frozen=True)
+class FirstRun:
+    """The first operation of a stack with the policy pack."""
 
-    def deploy(stack: str, directory: Path) -> None:
-        open_project(directory / "project", stack, engine, STACKS[stack]).up()
+    project: Project
+    done: Done
+    verdicts: Path
+    """The file with the policy pack's verdicts."""
+
+    @classmethod
+    def make(cls, directory: Path, project: Project, *words: str) -> None:
+        """Runs the operation, which must succeed, on the project `project` of a directory, for `read`."""
+        done = project.run(*words, *PACK)
+        assert done.code == 0, done.output
+        done.write(directory / "done.json")
+        shutil.copy(project.directory / record.FILE, directory)
+
+    @classmethod
+    def read(cls, directory: Path, stack: str, engine: dict[str, str]) -> FirstRun:
+        project = Project(directory / "project", stack, with_state(engine, directory / "project"))
+        return cls(project, Done.read(directory / "done.json"), directory / record.FILE)
+
+
+FirstRuns = Callable[[str], FirstRun]
+
+
+def _first_runs(factory: pytest.TempPathFactory, engine: dict[str, str], *words: str) -> FirstRuns:
+    """Returns a function that returns the first operation of a stack of this name, which runs once a test run."""
+
+    def run(stack: str, directory: Path) -> None:
+        FirstRun.make(directory, open_project(directory / "project", stack, engine, STACKS[stack]), *words)
 
     @cache
-    def get(stack: str) -> Project:
-        directory = made_once(tmp_path_factory, f"rendered-{stack}", partial(deploy, stack)) / "project"
-        return Project(directory, stack, with_state(engine, directory))
+    def get(stack: str) -> FirstRun:
+        return FirstRun.read(made_once(factory, f"{words[0]}-{stack}", partial(run, stack)), stack, engine)
 
     return get
+
+
+@pytest.fixture(scope="session")
+def first_preview(tmp_path_factory: pytest.TempPathFactory, engine: dict[str, str]) -> FirstRuns:
+    """First previews of stacks, for tests that change nothing in their projects."""
+    return _first_runs(tmp_path_factory, engine, "preview")
+
+
+@pytest.fixture(scope="session")
+def first_up(tmp_path_factory: pytest.TempPathFactory, engine: dict[str, str]) -> FirstRuns:
+    """First updates of stacks, for tests that change nothing in their projects."""
+    return _first_runs(tmp_path_factory, engine, "up", "--yes", "--skip-preview")
+
+
+@pytest.fixture(scope="session")
+def rendered(first_up: FirstRuns) -> Projects:
+    """Deployed projects for tests that change nothing."""
+    return lambda stack: first_up(stack).project
 
 
 def with_state(engine: dict[str, str], directory: Path) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,11 @@ from policy.facts.components import PreviousFacts
 from policy.facts.stack import Facts
 from policy.resource import Resource
 from policy.rules.updates import changes
-from tests.engine.conftest import Done, Project, Projects, open_project
-from tests.engine.test_history import PACK, named, replace, violations
+from tests.engine.conftest import PACK, Done, FirstRun, FirstRuns, Project, Projects, copied, open_project
+from tests.engine.test_history import named, replace, violations
 from tests.engine.test_lifecycle import edit, servers
 from tests.engine.test_ssh_machines import HOST_KEY, inputs
+from tests.shared import made_once
 from tests.stacks import STACKS, server
 
 NAMES = {"etcd1", "etcd2", "etcd3"}
@@ -56,11 +58,22 @@ def reported(done: Done) -> set[str]:
     return {each["policyEvent"]["policyName"] for each in done.events if "policyEvent" in each}
 
 
+@pytest.fixture(scope="module")
+def with_etcd(tmp_path_factory: pytest.TempPathFactory, engine: dict[str, str]) -> FirstRuns:
+    """The first updates of the stacks of `opened`, for tests that change nothing in their projects."""
+
+    def update(name: str, directory: Path) -> None:
+        FirstRun.make(directory, opened(directory, engine, name), "up", "--yes", "--skip-preview")
+
+    return lambda name: FirstRun.read(
+        made_once(tmp_path_factory, f"with-etcd-{name}", partial(update, name)), name, engine
+    )
+
+
 @pytest.mark.parametrize("name", ["ra100", "dev"])
-def test_what_is_rendered(name: str, tmp_path: Path, engine: dict[str, str], project: Projects) -> None:
-    own, before = opened(tmp_path, engine, name), project(name)
-    assert reported(own.run("preview", *PACK)) == reported(before.run("preview", *PACK))
-    own.up()
+def test_what_is_rendered(name: str, with_etcd: FirstRuns, first_up: FirstRuns, tmp_path: Path) -> None:
+    assert reported(with_etcd(name).done) == reported(first_up(name).done)
+    own = copied(with_etcd(name).project, tmp_path / "project")
     assert own.run("preview", "--expect-no-changes", *PACK).code == 0
     machines = own.build / "machines"
     assert {path.name for path in machines.iterdir() if not path.name.startswith(".")} == {
@@ -114,9 +127,8 @@ def test_over_ssh_machines_of_etcd_are_started_first_and_masters_are_not(
         assert any(f"/{each.name}/leave " in given.get("delete", "") for given in found.values())
 
 
-def test_a_machine_of_etcd_may_be_replaced(tmp_path: Path, engine: dict[str, str]) -> None:
-    own = opened(tmp_path, engine, "ra100")
-    own.up()
+def test_a_machine_of_etcd_may_be_replaced(tmp_path: Path, with_etcd: FirstRuns) -> None:
+    own = copied(with_etcd("ra100").project, tmp_path / "project")
     rest = named(own, "etcd[1-3]", name="etcd[1-2]", rack="r[1-2]")
     replace(own, "etcd[1-3]", rest, named(own, "etcd[1-3]", name="etcd9", address="10.20.0.29", rack="r3"))
     assert violations(own.run("preview", *PACK)) == {}

@@ -12,8 +12,8 @@ from audit import log
 from audit.result import audit
 from policy.catalogue import BY_ID
 from policy.findings import Verdict
-from tests.engine.conftest import Projects
-from tests.engine.test_history import PACK, violations
+from tests.engine.conftest import PACK, Projects
+from tests.engine.test_history import violations
 from tests.engine.test_lifecycle import edit, servers
 from tests.stacks import external_ceph
 

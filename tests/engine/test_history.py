@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import Any
+
+import pytest
 
 from contract import VERSIONS_OUTPUT
 from openstack.planned_versions import planned_versions
@@ -12,11 +15,9 @@ from policy.facts.deployed_versions import deployed_versions
 from policy.facts.stack import Facts
 from policy.resource import Resource
 from policy.rules.updates import changes
-from tests.engine.conftest import Done, Project, Projects
+from tests.engine.conftest import PACK, Done, FirstRuns, Project, Projects, copied
 from tests.engine.test_lifecycle import edit, servers
-from tests.stacks import ROOT, STACKS
-
-PACK = ("--policy-pack", str(ROOT / "policy"))
+from tests.stacks import STACKS
 
 
 def violations(done: Done) -> dict[str, set[str]]:
@@ -57,25 +58,52 @@ def test_what_is_left_behind_is_what_the_policies_see(rendered: Projects) -> Non
         assert json.loads(done.output) == planned_versions(project.plan)
 
 
-def test_the_first_deployment_and_one_that_changes_nothing_pass(project: Projects) -> None:
-    ra100 = project("ra100")
-    assert violations(ra100.run("preview", *PACK)) == {}
-    ra100.up()
+def test_the_first_deployment_and_one_that_changes_nothing_pass(
+    first_preview: FirstRuns, first_up: FirstRuns, standing: Projects
+) -> None:
+    assert violations(first_preview("ra100").done) == {}
+    assert violations(first_up("ra100").done) == {}
+    ra100 = standing("ra100")
     assert ra100.state()[f"urn:pulumi:ra100::quorate::{PreviousFacts.TYPE}::previous"].get("outputs", {}) == {}
     again = ra100.run("preview", "--expect-no-changes", *PACK)
     assert again.code == 0, again.output
     assert violations(again) == {}
 
 
-def test_one_master_may_be_replaced(standing: Projects) -> None:
-    ra100 = standing("ra100")
+@dataclass(frozen=True)
+class Replaced:
+    """A stack one of whose masters another machine has replaced."""
+
+    project: Project
+    previewed: Done
+    failed: Done
+    """The update, which could not write the files of the new master."""
+    recorded: tuple[dict[str, Any], ...]
+    """The record of quorums before the update, after it failed, and after the next one, which succeeded."""
+    updated: Done
+
+
+@pytest.fixture(scope="module")
+def replaced(rendered: Projects, tmp_path_factory: pytest.TempPathFactory) -> Replaced:
+    """The project of all tests of a replaced master, which change nothing in it."""
+    ra100 = copied(rendered("ra100"), tmp_path_factory.mktemp("replaced") / "project")
     rest = named(ra100, "master[1-3]", name="master[1-2]", rack="r[1-2]")
     replace(ra100, "master[1-3]", rest, named(ra100, "master[1-3]", name="master9", address="10.20.0.19", rack="r3"))
-    done = ra100.run("preview", *PACK)
-    assert violations(done) == {}
-    assert done.code == 0, done.output
-    ra100.up()
-    assert ra100.run("preview", "--expect-no-changes", *PACK).code == 0
+    previewed = ra100.run("preview", *PACK)
+    before = ra100.quorum_state()
+    in_the_way = ra100.build / "machines" / "master9"
+    in_the_way.write_text("a file where a directory must be")
+    failed = ra100.run("up", "--yes", "--skip-preview")
+    after_failure = ra100.quorum_state()
+    in_the_way.unlink()
+    updated = ra100.up()
+    return Replaced(ra100, previewed, failed, (before, after_failure, ra100.quorum_state()), updated)
+
+
+def test_one_master_may_be_replaced(replaced: Replaced) -> None:
+    assert violations(replaced.previewed) == {}
+    assert replaced.previewed.code == 0, replaced.previewed.output
+    assert replaced.project.run("preview", "--expect-no-changes", *PACK).code == 0
 
 
 def test_versions_follow_those_that_are_deployed(standing: Projects) -> None:
@@ -107,30 +135,19 @@ def assert_two_masters_may_not(ra100: Project) -> None:
     assert "quorum etcd: 2 of 3 members are removed at once (master2, master3 no longer among its nodes)" in done.output
 
 
-def test_an_update_that_fails_leaves_what_stood(standing: Projects) -> None:
+def test_an_update_that_fails_leaves_what_stood(replaced: Replaced) -> None:
     """A failed update keeps the old record: else the next change would be compared with members never created."""
-    ra100 = standing("ra100")
-    before = ra100.quorum_state()
-    rest = named(ra100, "master[1-3]", name="master[1-2]", rack="r[1-2]")
-    replace(ra100, "master[1-3]", rest, named(ra100, "master[1-3]", name="master9", address="10.20.0.19", rack="r3"))
-    in_the_way = ra100.build / "machines" / "master9"
-    in_the_way.write_text("a file where a directory must be")
-    failed = ra100.run("up", "--yes", "--skip-preview")
-    assert failed.code != 0
-    assert ra100.quorum_state() == before
-    in_the_way.unlink()
-    ra100.up()
-    after = ra100.quorum_state()
+    before, after_failure, after = replaced.recorded
+    assert replaced.failed.code != 0
+    assert after_failure == before
+    assert before["quorums"]["etcd"]["nodes"].keys() == {"master1", "master2", "master3"}
     assert after["quorums"]["etcd"]["nodes"].keys() == {"master1", "master2", "master9"}
 
 
-def test_the_record_is_one_line_of_pulumis_output(standing: Projects) -> None:
+def test_the_record_is_one_line_of_pulumis_output(replaced: Replaced) -> None:
     """As a secret output it is not printed member by member."""
-    ra100 = standing("ra100")
-    rest = named(ra100, "master[1-3]", name="master[1-2]", rack="r[1-2]")
-    replace(ra100, "master[1-3]", rest, named(ra100, "master[1-3]", name="master9", address="10.20.0.19", rack="r3"))
-    assert "10.20.0" not in ra100.run("stack", "output").output
-    assert "address" not in ra100.up().output.partition("Outputs:")[2]
+    assert "10.20.0" not in replaced.project.run("stack", "output").output
+    assert "address" not in replaced.updated.output.partition("Outputs:")[2]
 
 
 def test_the_record_of_an_earlier_version_is_compared(standing: Projects) -> None:

@@ -21,8 +21,8 @@ from changes.change import ChangeKind, Risk, worst
 from changes.compare import changes
 from changes.inputs import resources
 from policy.resource import Resource
-from tests.engine.conftest import ROOT_SECRET, Done, Project, copied, open_project, with_state
-from tests.engine.test_history import PACK, violations
+from tests.engine.conftest import PACK, ROOT_SECRET, Done, Project, copied, open_project, with_state
+from tests.engine.test_history import violations
 from tests.shared import made_once
 
 FOLDER = Path(__file__).parent.parent / "data" / "identity"

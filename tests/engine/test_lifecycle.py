@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from blueprint.plan.plan_json import to_json
-from tests.engine.conftest import Project, Projects
+from tests.engine.conftest import FirstRuns, Project, Projects
 
 MACHINES = "**dynamic/quorate:**"
 """For --target: the provider of Kubernetes objects cannot read a rendered one back."""
@@ -27,10 +27,8 @@ def servers(project: Project) -> list[dict[str, Any]]:
     return yaml.safe_load(project.stack_file.read_text())["config"]["quorate:servers"]
 
 
-def test_a_preview_writes_the_plan_and_nothing_else(project: Projects) -> None:
-    dev = project("dev")
-    done = dev.run("preview")
-    assert done.code == 0, done.output
+def test_a_preview_writes_the_plan_and_nothing_else(first_preview: FirstRuns) -> None:
+    dev = first_preview("dev").project
     assert dev.files().keys() == {"plan.json"}
     assert dev.files()["plan.json"] == to_json(dev.plan)
 

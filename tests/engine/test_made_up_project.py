@@ -16,8 +16,7 @@ import pytest
 
 from policy.engine import record
 from policy.findings import Verdict
-from tests.engine.conftest import Done, Project, open_project, with_state
-from tests.engine.test_history import PACK
+from tests.engine.conftest import PACK, Done, Project, open_project, with_state
 from tests.shared import made_once
 from tests.stacks import ROOT, SOURCES, STACKS, copy_sources
 

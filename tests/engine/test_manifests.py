@@ -21,21 +21,22 @@ DISCOVERED = NAMED | {"nagios", "node-exporter"}
 Manifests = dict[tuple[str, str], dict[str, Any]]
 Pod = dict[str, Any]
 
-pytestmark = pytest.mark.parametrize("stack", ["dev", "ra1000"])
+pytestmark = pytest.mark.parametrize("stack", ["dev", "ra1000"], scope="module")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def project(rendered: Projects, stack: str) -> Project:
     return rendered(stack)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def plan(project: Project) -> Plan:
     return project.plan
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def manifests(project: Project) -> Manifests:
+    """The rendered objects, which no test changes."""
     return project.manifests()
 
 

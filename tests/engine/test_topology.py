@@ -9,8 +9,7 @@ from audit import log
 from audit.result import audit
 from policy.catalogue import BY_ID, RULES
 from policy.findings import Verdict
-from tests.engine.conftest import open_project
-from tests.engine.test_history import PACK
+from tests.engine.conftest import PACK, open_project
 from tests.stacks import ROOT, server, write
 
 TOPOLOGY = ROOT / "tests" / "data" / "topologies" / "stack" / "three-nodes.yaml"

@@ -21,8 +21,9 @@ from console.errors import UserError
 from console.progress import Reporter
 from policy.facts.machines.host_commands import COPY_TO_REMOTE, REMOTE
 from tests import host_programs
-from tests.engine.conftest import Project, open_project
+from tests.engine.conftest import PACK, Project, open_project
 from tests.engine.test_ssh_machines import HOST_KEY, inputs
+from tests.shared import made_once
 from tests.stacks import ROOT, STACKS
 from toolchain import libvirt_provider
 from toolchain.engine import installed
@@ -34,12 +35,16 @@ KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZG
 @pytest.fixture
 def live(tmp_path: Path, engine: dict[str, str]) -> Project:
     """The stack dev with the target live; no virt host of it exists."""
+    return made_by_libvirt(tmp_path, engine)
+
+
+def made_by_libvirt(directory: Path, engine: dict[str, str]) -> Project:
     host_programs.require(libvirt_provider.HELPERS, [*libvirt_provider.HELPERS.values()])
     try:
         libvirt_provider.ensure(installed(ROOT), Reporter())
     except UserError as reason:
         pytest.skip(str(reason))
-    return live_project(tmp_path, engine, "image", IMAGE)
+    return live_project(directory, engine, "image", IMAGE)
 
 
 @pytest.fixture(params=SYSTEM_CONTAINERS)
@@ -78,7 +83,7 @@ def live_project(tmp_path: Path, engine: dict[str, str], key: str, content: byte
 
 
 def test_a_first_preview_needs_no_virt_host_and_shows_every_machine(live: Project) -> None:
-    done = live.run("preview", "--policy-pack", str(ROOT / "policy"))
+    done = live.run("preview", *PACK)
     assert done.code == 0, done.output
     found = inputs(done)
     for node in live.plan.nodes:
@@ -91,7 +96,7 @@ def test_a_first_preview_needs_no_virt_host_and_shows_every_machine(live: Projec
 
 
 def test_a_preview_of_system_containers_needs_no_libvirt(containers: Project) -> None:
-    done = containers.run("preview", "--policy-pack", str(ROOT / "policy"))
+    done = containers.run("preview", *PACK)
     assert done.code == 0, done.output
     assert "PRIVATE KEY" not in done.output
     found = inputs(done)
@@ -103,13 +108,22 @@ def test_a_preview_of_system_containers_needs_no_libvirt(containers: Project) ->
     assert not [name for name in found if name.endswith(("-domain", "-libvirt")) and "-openstack-" not in name]
 
 
-def test_machines_restart_one_after_the_other_before_anything_else_changes(live: Project) -> None:
-    done = live.run("preview", "--json")
-    assert done.code == 0, done.output
-    steps = json.loads(done.output[done.output.index("{") :])["steps"]
-    states = {step["urn"]: step["newState"] for step in steps}
+@pytest.fixture(scope="module")
+def states(tmp_path_factory: pytest.TempPathFactory, engine: dict[str, str]) -> dict[str, Any]:
+    """The states that a first update of the stack would make, by URN."""
+
+    def preview(directory: Path) -> None:
+        done = made_by_libvirt(directory, engine).run("preview", "--json")
+        assert done.code == 0, done.output
+        (directory / "preview.json").write_text(done.output[done.output.index("{") :], encoding="utf-8")
+
+    text = (made_once(tmp_path_factory, "live-virtual-machines", preview) / "preview.json").read_text(encoding="utf-8")
+    return {step["urn"]: step["newState"] for step in json.loads(text)["steps"]}
+
+
+def test_machines_restart_one_after_the_other_before_anything_else_changes(states: dict[str, Any]) -> None:
     definitions = {urn for urn, state in states.items() if state["type"] == contract.DOMAIN_DEFINITION}
-    assert len(definitions) == sum(node.virtual for node in live.plan.nodes)
+    assert len(definitions) == sum(node.virtual for node in plan(load_file(STACKS["dev"])).nodes)
     before = {urn: definitions & needed(states, urn) for urn in states}
     assert sorted(len(before[urn]) for urn in definitions) == list(range(len(definitions))), "two may restart at once"
     changed = [urn for urn, state in states.items() if state["type"] in (REMOTE, COPY_TO_REMOTE)]
@@ -119,13 +133,9 @@ def test_machines_restart_one_after_the_other_before_anything_else_changes(live:
     assert early == []
 
 
-def test_a_machine_is_deleted_before_its_virtual_machine(live: Project) -> None:
+def test_a_machine_is_deleted_before_its_virtual_machine(states: dict[str, Any]) -> None:
     """Pulumi orders deletions by direct dependencies and parents, among the resources that it deletes."""
-    done = live.run("preview", "--json")
-    assert done.code == 0, done.output
-    steps = json.loads(done.output[done.output.index("{") :])["steps"]
-    states = {step["urn"]: step["newState"] for step in steps}
-    for node in live.plan.nodes:
+    for node in plan(load_file(STACKS["dev"])).nodes:
         if node.virtual:
             own = f"cloud-{node.server}-{node.name}"
             deleted = {urn: state for urn, state in states.items() if _is_of(urn, own)}

@@ -21,12 +21,12 @@ from commands.engine.operation import PACK
 from policy.engine import record
 from policy.findings import Verdict
 from tests.engine.clones import Clone
-from tests.engine.conftest import Projects, engine, open_project, project
+from tests.engine.conftest import FirstRuns, Projects, engine, first_preview, first_up, project
 from tests.policy.conftest import ROOT, Previews
 from tests.policy.world import UNKNOWN, Given, cloud, quorum, whole_stack
 from tests.stacks import STACKS
 
-__all__ = ["engine", "project"]
+__all__ = ["engine", "first_preview", "first_up", "project"]
 
 HOST = "QUORATE_POLICY_PROXY"
 DIRECT = {HOST: "none"}
@@ -159,17 +159,16 @@ def test_an_invalid_stack_is_reported_with_the_pack(project: Projects) -> None:
 
 @pytest.mark.parametrize("words", [("preview",), ("up", "--yes", "--skip-preview")], ids=["preview", "up"])
 @pytest.mark.parametrize("stack", ["dev", "prod", "one-server"])
-def test_the_samples(stack: str, words: tuple[str, ...], tmp_path: Path, engine: dict[str, str]) -> None:
+def test_the_samples(
+    stack: str, words: tuple[str, ...], project: Projects, first_preview: FirstRuns, first_up: FirstRuns
+) -> None:
     """Each in a state of its own: rules compare a second update with the first."""
-
-    def run(pack: str) -> Seen:
-        directory = tmp_path / ("direct" if pack == PACK else "proxied")
-        done = open_project(directory, stack, engine, STACKS[stack]).run(*words, "--policy-pack", pack)
-        return Seen.of(done.code, done.events, directory / record.FILE)
-
-    direct = run(PACK)
+    first = (first_preview if words[0] == "preview" else first_up)(stack)
+    direct = Seen.of(first.done.code, first.done.events, first.verdicts)
     assert direct.succeeded
-    assert run("policy") == direct
+    behind_proxy = project(stack)
+    done = behind_proxy.run(*words, "--policy-pack", "policy")
+    assert Seen.of(done.code, done.events, behind_proxy.directory / record.FILE) == direct
 
 
 @pytest.mark.engine
