@@ -1,8 +1,9 @@
 """A timer on every node that writes files for Prometheus: certificates, disks, and on masters facts of the cluster.
 
 node-exporter serves the files (openstack/projects/prometheus.py), for openstack/monitoring/age_alerts.py and
-machine_alerts.py. A master asks the API server for CronJobs and workloads with the administrator's kubeconfig that it
-has, so that neither Prometheus nor a pod needs an account of the Kubernetes API (ADR 15).
+machine_alerts.py. A master asks the API server for CronJobs and workloads, and quorums in their pods, with the
+administrator's kubeconfig that it has, so that neither Prometheus nor a pod needs an account of the Kubernetes API
+(ADR 15).
 """
 
 from __future__ import annotations
@@ -16,12 +17,16 @@ from blueprint.plan.plan import Plan
 from components.machine import File, Parts, Step, Unit
 from contract import MASTER_POOL
 from files.yaml_writer import literal
-from openstack.config.wiring import ENVIRONMENT
+from openstack.config.wiring import ENVIRONMENT, wiring
+from openstack.monitoring import quorum_queues
 
 OF_MACHINE, OF_MASTER = (f"/usr/local/lib/quorate/{name}-metrics" for name in ("machine", "master"))
 READER = "node-exporter"
 """The process that serves the files. Without it, machines write none."""
 MONITORS = "ceph-mon"
+OPENSEARCH = "elasticsearch-kibana"
+QUEUES = "/usr/local/lib/quorate/quorum-queues"
+"""The question about quorum queues, for RabbitMQ's control program."""
 _NAME = "quorate-metrics"
 _UNITS = "/etc/systemd/system"
 
@@ -52,7 +57,12 @@ def parts(plan: Plan, node: Node) -> Parts:
     if not any(process.name == READER for process in plan.processes):
         return Parts()
     of_master = (
-        [File(OF_MASTER, literal(_script("master_metrics.sh")), mode=0o755)] if MASTER_POOL in node.roles else []
+        [
+            File(OF_MASTER, literal(_script("master_metrics.sh")), mode=0o755),
+            File(QUEUES, literal(quorum_queues.OF_MAJORITY + "\n")),
+        ]
+        if MASTER_POOL in node.roles
+        else []
     )
     return Parts(
         files=(
@@ -93,8 +103,13 @@ def _commands(plan: Plan, node: Node) -> Iterator[str]:
         yield f"{OF_MACHINE} secrets {ENVIRONMENT}"
         yield f"{OF_MASTER} cronjobs {ENVIRONMENT}"
         yield f"{OF_MASTER} workloads {ENVIRONMENT}"
-        if any(process.name == MONITORS for process in plan.processes):
+        around = wiring(plan, ENVIRONMENT)
+        if around.has(MONITORS):
             yield f"{OF_MASTER} ceph {ENVIRONMENT}"
+        if brokers := list(filter(around.has, around.brokers)):
+            yield f"{OF_MASTER} rabbitmq {ENVIRONMENT} {' '.join(brokers)}"
+        if around.has(OPENSEARCH):
+            yield f"{OF_MASTER} opensearch {ENVIRONMENT}"
 
 
 @cache

@@ -1,10 +1,12 @@
 #!/bin/sh
-# When backups and their tests last succeeded, which replicas of services are ready, and Ceph's health, for alerts.
+# When backups and their tests last succeeded, which replicas of services are ready, and what quorums say, for alerts.
 #
-#   master-metrics etcd                 copies of etcd's data on this machine
-#   master-metrics cronjobs NAMESPACE   CronJobs of a namespace
-#   master-metrics workloads NAMESPACE  Deployments and StatefulSets of a namespace
-#   master-metrics ceph NAMESPACE       health checks of the Ceph whose monitors are in a namespace
+#   master-metrics etcd                           copies of etcd's data on this machine
+#   master-metrics cronjobs NAMESPACE             CronJobs of a namespace
+#   master-metrics workloads NAMESPACE            Deployments and StatefulSets of a namespace
+#   master-metrics ceph NAMESPACE                 health checks of the Ceph whose monitors are in a namespace
+#   master-metrics rabbitmq NAMESPACE CLUSTER...  quorum queues of RabbitMQ clusters
+#   master-metrics opensearch NAMESPACE           health of OpenSearch
 #
 # Each writes one file into /var/lib/quorate/metrics, which node-exporter reads. The file gets its name when it is complete;
 # if something fails, the previous one stays. Times are in seconds since 1970.
@@ -94,25 +96,83 @@ workloads() { # namespace
   kube get deployments,statefulsets -o go-template="$WORKLOADS"
 }
 
-# A check that fails is 1 if it is a warning, 2 if it is an error. Each monitor is asked until one answers.
+pods_of() { # workload
+  kube get pods --selector=app.kubernetes.io/name="$1" --field-selector=status.phase=Running -o name
+}
+
+# Prints what a command says in the first pod where it succeeds; fails if it does in none.
+first() { # pods, container, command
+  pods=$1
+  container=$2
+  shift 2
+  for pod in $pods; do
+    ! said=$(kube exec "$pod" --container="$container" -- timeout 20 "$@") || {
+      printf '%s\n' "$said"
+      return
+    }
+  done
+  return 1
+}
+
+# A check that fails is 1 if it is a warning, 2 if it is an error.
 ceph() { # namespace
   NAMESPACE=$1
-  pods=$(kube get pods --selector=app.kubernetes.io/name=ceph-mon --field-selector=status.phase=Running -o name)
-  for pod in $pods; do
-    said=$(kube exec "$pod" --container=ceph-mon -- timeout 20 ceph --connect-timeout=10 health detail) || continue
+  monitors=$(pods_of ceph-mon)
+  if said=$(first "$monitors" ceph-mon ceph --connect-timeout=10 health detail); then
     printf 'quorate_ceph_answers 1\n'
     printf '%s\n' "$said" | sed -n \
       -e 's/^\[WRN\] \([A-Z0-9_]*\): .*/quorate_ceph_check{check="\1"} 1/p' \
       -e 's/^\[ERR\] \([A-Z0-9_]*\): .*/quorate_ceph_check{check="\1"} 2/p'
-    return
+  else
+    printf 'quorate_ceph_answers 0\n'
+  fi
+}
+
+# Prints the number of a key in JSON; a quote in a name there is written \".
+number() { # key, JSON
+  printf '%s\n' "$2" | sed -n "s/.*\"$1\": *\([0-9][0-9]*\).*/\1/p"
+}
+
+# A member without a majority fails.
+rabbitmq() { # namespace, names of clusters
+  NAMESPACE=$1
+  shift
+  question=$(cat "$ROOT/usr/local/lib/quorate/quorum-queues")
+  for cluster in "$@"; do
+    members=$(pods_of "$cluster")
+    said=$(first "$members" rabbitmq rabbitmqctl --quiet --timeout 15 eval --formatter=json "$question") || said=
+    answers=0
+    for kind in all lost reduced; do
+      count=$(number "$kind" "$said")
+      [ -z "$count" ] || {
+        printf 'quorate_rabbitmq_queues{cluster="%s",kind="%s"} %s\n' "$cluster" "$kind" "$count"
+        answers=1
+      }
+    done
+    printf 'quorate_rabbitmq_answers{cluster="%s"} %s\n' "$cluster" "$answers"
   done
-  printf 'quorate_ceph_answers 0\n'
+}
+
+HEALTH='http://localhost:9200/_cluster/health?timeout=3s&cluster_manager_timeout=3s'
+
+# A member without an elected manager answers with an error. Green is 0, yellow 1, red 2.
+opensearch() { # namespace
+  NAMESPACE=$1
+  members=$(pods_of elasticsearch-kibana)
+  said=$(first "$members" opensearch curl --silent --fail --max-time 10 "$HEALTH") || said=
+  nodes=$(number number_of_nodes "$said")
+  case $said in
+  *'"status":"green"'*) printf 'quorate_opensearch_status 0\n' ;;
+  *'"status":"yellow"'*) printf 'quorate_opensearch_status 1\n' ;;
+  *'"status":"red"'*) printf 'quorate_opensearch_status 2\n' ;;
+  esac
+  printf 'quorate_opensearch_nodes %s\n' "${nodes:-0}"
 }
 
 case ${1-} in
-etcd | cronjobs | workloads | ceph) ;;
+etcd | cronjobs | workloads | ceph | rabbitmq | opensearch) ;;
 *)
-  printf '%s\n' "usage: $0 etcd|cronjobs NAMESPACE|workloads NAMESPACE|ceph NAMESPACE" >&2
+  printf '%s\n' "usage: $0 etcd|{cronjobs|workloads|ceph|opensearch} NAMESPACE|rabbitmq NAMESPACE CLUSTER..." >&2
   exit 2
   ;;
 esac

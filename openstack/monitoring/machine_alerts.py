@@ -1,4 +1,4 @@
-"""Alerts for what machines tell: disks, replicas of services, Ceph's health, and files that are not written.
+"""Alerts for what machines tell: disks, replicas of services, what quorums say, and files that are not written.
 
 Every node writes the files (components/machine_metrics), and node-exporter serves them.
 """
@@ -19,6 +19,12 @@ REPLICAS, READY = "quorate_workload_replicas", "quorate_workload_ready_replicas"
 """Replicas that a Deployment or StatefulSet should have, and those that are ready, as every master tells them."""
 CEPH_CHECK, CEPH_ANSWERS = "quorate_ceph_check", "quorate_ceph_answers"
 """A health check of Ceph that fails, 1 for a warning and 2 for an error; and whether a monitor answers."""
+QUEUES, BROKER_ANSWERS = "quorate_rabbitmq_queues", "quorate_rabbitmq_answers"
+"""Number of a RabbitMQ cluster's quorum queues: `all`, those without a majority of their replicas (`lost`), and those
+that lack one that runs (`reduced`); and whether a member with a majority of the others could count them."""
+OPENSEARCH, OPENSEARCH_NODES = "quorate_opensearch_status", "quorate_opensearch_nodes"
+"""OpenSearch's health: 0 green, 1 yellow, 2 red; and the nodes that its elected manager knows, 0 if no member knows
+one."""
 WRITTEN = 'node_textfile_mtime_seconds{job="node"}'
 SILENT = timedelta(hours=2)
 """Age of a machine's file from which its timer does not work. It writes one every 5 minutes. Project figure."""
@@ -31,9 +37,19 @@ def are_told(wiring: Wiring) -> bool:
 
 def group(wiring: Wiring) -> Mapping[str, Any]:
     """Returns the group of rules about machines."""
-    members = "|".join((*wiring.galeras, *wiring.brokers))
-    storage = _ceph() if wiring.has("ceph-mon") else ()
-    return {"name": "machines", "rules": [_disk(), *_replicas(members), *storage, *_silence()]}
+    return {"name": "machines", "rules": list(_rules(wiring))}
+
+
+def _rules(wiring: Wiring) -> Iterator[Rule]:
+    yield _disk()
+    yield from _replicas("|".join((*wiring.galeras, *wiring.brokers)))
+    if wiring.has("ceph-mon"):
+        yield from _ceph()
+    if any(map(wiring.has, wiring.brokers)):
+        yield from _queues()
+    if members := wiring.instances.get("elasticsearch-kibana"):
+        yield from _opensearch(members)
+    yield from _silence()
 
 
 def _disk() -> Rule:
@@ -61,6 +77,33 @@ def _ceph() -> Iterator[Rule]:
     yield alert("CephFails", f"{worst} == 2", "1m", "critical", fails)
     silent = "no monitor of Ceph answers: they may have lost their majority"
     yield alert("CephSilent", f"max({CEPH_ANSWERS}) == 0", "1m", "critical", silent)
+
+
+def _queues() -> Iterator[Rule]:
+    """Yields the alerts for RabbitMQ's quorum queues, which have majorities of their own.
+
+    A queue has replicas on three members. If two of five members are lost, it may have one of three.
+    """
+    lost, reduced = (f'max by (cluster) ({QUEUES}{{kind="{kind}"}}) > 0' for kind in ("lost", "reduced"))
+    said = "{{ $labels.cluster }}: {{ $value }} quorum queues "
+    yield alert("RabbitmqQueuesLost", lost, "1m", "critical", said + "have no majority of their replicas")
+    # A member that restarts is named by QuorumMemberLost; its replicas are behind for a while.
+    yield alert("RabbitmqQueuesReduced", reduced, "15m", "warning", said + "lack a replica that runs")
+    uncounted = "{{ $labels.cluster }}: no member with a majority of the others could count its quorum queues"
+    yield alert("RabbitmqQueuesUnknown", f"max by (cluster) ({BROKER_ANSWERS}) == 0", "15m", "warning", uncounted)
+
+
+def _opensearch(members: int) -> Iterator[Rule]:
+    """Yields the alerts for OpenSearch, the quorum that has no metrics of its own. `members`: those of the plan."""
+    worst, nodes = f"max({OPENSEARCH})", f"max({OPENSEARCH_NODES})"
+    yield alert("OpensearchRed", f"{worst} == 2", "1m", "critical", "OpenSearch: some indices are not available (red)")
+    if members > 1:  # replicas have no place beside a single member
+        unplaced = "OpenSearch: replicas of some indices have no place (yellow)"
+        yield alert("OpensearchYellow", f"{worst} == 1", "30m", "warning", unplaced)
+    lost = f"OpenSearch: {{{{ $value }}}} of {members} members are in the cluster"
+    yield alert("OpensearchMemberLost", f"min({OPENSEARCH_NODES} > 0) < {members}", "5m", "warning", lost)
+    silent = "OpenSearch: no member answers and knows an elected manager: they may have lost their majority"
+    yield alert("OpensearchSilent", f"{nodes} == 0", "1m", "critical", silent)
 
 
 def _silence() -> Iterator[Rule]:

@@ -7,30 +7,17 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from blueprint.plan.quorum_limits import majority
 from cluster.objects import Object, listed, mapping, number, text, words
+from openstack.monitoring import quorum_queues
 from operations.living.answers import DISK, Answer, Unanswered, disk_use, first
 from operations.living.quorum import LivingMember, LivingQuorum, heard
 
 CLUSTER, QUEUES = "cluster", "queues"
 UNBALANCED = 10
 """Leaders of queues that a member has beyond its equal share from which the imbalance is named. Project figure."""
-# One start of Erlang for all vhosts, where `list_queues` needs one for each.
-_COUNT = """\
-Running = rabbit_nodes:list_running(),
-Get = fun(Key, Info) -> case lists:keyfind(Key, 1, Info) of {_, Found} -> Found; _ -> [] end end,
-Length = fun(Found) when is_list(Found) -> length(Found); (_) -> 0 end,
-All = [rabbit_amqqueue:info(Queue, [name, leader, members, online])
-       || Queue <- rabbit_amqqueue:list(), amqqueue:get_type(Queue) =:= rabbit_quorum_queue],
-Has = fun(Info) -> {Length(Get(online, Info)), Length(Get(members, Info))} end,
-Lost = [list_to_binary(rabbit_misc:rs(Get(name, Info)))
-        || Info <- All, {Online, Members} <- [Has(Info)], Online =< Members div 2],
-Reduced = [1 || Info <- All, {Online, Members} <- [Has(Info)], Online < Members],
-Led = [{Node, length([1 || Info <- All, Get(leader, Info) =:= Node])} || Node <- Running],
-#{all => length(All), lost => length(Lost), named => lists:sublist(Lost, 5), reduced => length(Reduced),
-  led => maps:from_list(Led)}."""
 _CTL = "rabbitmqctl --quiet --timeout 8"
 QUESTIONS = {
     CLUSTER: f"{_CTL} cluster_status --formatter=json",
-    QUEUES: f'{_CTL} eval --formatter=json "{_COUNT}"',
+    QUEUES: f'{_CTL} eval --formatter=json "{quorum_queues.COUNT}"',
     DISK: "df -Pk /var/lib/rabbitmq",
 }
 
@@ -114,7 +101,7 @@ def _without_majority(queues: Object) -> Iterator[str]:
 
 def _notes(queues: Object) -> Iterator[str]:
     if reduced := number(queues, "reduced"):
-        yield f"{reduced} quorum queues have a replica that does not run"
+        yield f"{reduced} quorum queues lack a replica that runs"
     led = {_member_name(node): int(count) for node, count in mapping(queues, "led").items()}
     share = sum(led.values()) / len(led) if led else 0
     if most := [member for member, count in led.items() if count - share >= UNBALANCED and count > 2 * share]:

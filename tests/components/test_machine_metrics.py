@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import os
 import subprocess
 from datetime import UTC, datetime
@@ -17,11 +18,11 @@ from blueprint.stackfile.loader import load_file
 from components import machine_files, machine_metrics
 from components.k8s_master import certificates, etcd, pki
 from components.machine import filled, variables
-from openstack.monitoring import age_alerts, machine_alerts
+from openstack.monitoring import age_alerts, machine_alerts, quorum_queues
 from tests.blueprint.stackfile.placeholders import CERTIFICATES
 from tests.components.k8s_master.test_external_etcd import PHYSICAL
 from tests.fakes import script
-from tests.stacks import STACKS
+from tests.stacks import STACKS, full_size, parsed, two_brokers
 
 DEV = plan(load_file(STACKS["dev"]))
 SCRIPTS = Path(machine_metrics.__file__).parent
@@ -32,7 +33,10 @@ KUBECTL = """\
 case "$*" in
 *"get cronjobs"*) cat "$ROOT/cronjobs" ;;
 *"get pods --selector=app.kubernetes.io/name=ceph-mon"*) echo pod/ceph-mon-0 pod/ceph-mon-1 ;;
+*"get pods --selector=app.kubernetes.io/name="*) echo pod/a pod/b ;;
 *"exec pod/ceph-mon-1 --container=ceph-mon -- timeout 20 ceph "*) cat "$ROOT/health" ;;
+*"exec pod/b --container=rabbitmq -- timeout 20 rabbitmqctl "*" eval --formatter=json true = "*) cat "$ROOT/queues" ;;
+*"exec pod/b --container=opensearch -- timeout 20 curl "*"/_cluster/health?"*) cat "$ROOT/opensearch" ;;
 *exec*) exit 1 ;;
 *"get jobs"*) cat "$ROOT/jobs" ;;
 *"get secrets --field-selector=type=kubernetes.io/tls"*) cat "$ROOT/secrets" ;;
@@ -201,6 +205,52 @@ def test_health_checks_of_ceph(tmp_path: Path) -> None:
     assert written(tmp_path, OF_MASTER, "ceph", "openstack") == {machine_alerts.CEPH_ANSWERS: 0}
 
 
+def test_quorum_queues_of_each_cluster(tmp_path: Path) -> None:
+    """The second member answers, as RabbitMQ 4.0.5 did; one of its queues has a name like a key. Then none answers."""
+    script(tmp_path / "bin", "kubectl", KUBECTL)
+    put(tmp_path, machine_metrics.QUEUES, quorum_queues.OF_MAJORITY)
+    named = json.dumps(["queue '\"all\":7' in vhost 'nova'"])
+    value = f'{{"all":12,"lost":1,"named":{named},"reduced":3,"led":{{"rabbit@a":12,"rabbit@b":0}}}}'
+    put(tmp_path, "queues", f'{{"node":"rabbit@b","result":"ok","value":{value}}}\n')
+    words = ("rabbitmq", "openstack", "rabbitmq", "neutron-rabbitmq")
+    assert written(tmp_path, OF_MASTER, *words) == {
+        metric: value
+        for cluster in ("rabbitmq", "neutron-rabbitmq")
+        for metric, value in {
+            f'{machine_alerts.QUEUES}{{cluster="{cluster}",kind="all"}}': 12,
+            f'{machine_alerts.QUEUES}{{cluster="{cluster}",kind="lost"}}': 1,
+            f'{machine_alerts.QUEUES}{{cluster="{cluster}",kind="reduced"}}': 3,
+            f'{machine_alerts.BROKER_ANSWERS}{{cluster="{cluster}"}}': 1,
+        }.items()
+    }
+    unknown = {f'{machine_alerts.BROKER_ANSWERS}{{cluster="rabbitmq"}}': 0}
+    put(tmp_path, "queues", "an answer in another form\n")
+    assert written(tmp_path, OF_MASTER, *words[:3]) == unknown
+    (tmp_path / "queues").unlink()
+    assert written(tmp_path, OF_MASTER, *words[:3]) == unknown
+
+
+@pytest.mark.parametrize(("health", "number"), [("green", 0), ("yellow", 1), ("red", 2)])
+def test_health_of_opensearch(tmp_path: Path, health: str, number: int) -> None:
+    script(tmp_path / "bin", "kubectl", KUBECTL)
+    put(tmp_path, "opensearch", f'{{"cluster_name":"openstack","status":"{health}","number_of_nodes":2}}')
+    assert written(tmp_path, OF_MASTER, "opensearch", "openstack") == {
+        machine_alerts.OPENSEARCH: number,
+        machine_alerts.OPENSEARCH_NODES: 2,
+    }
+    (tmp_path / "opensearch").unlink()
+    assert written(tmp_path, OF_MASTER, "opensearch", "openstack") == {machine_alerts.OPENSEARCH_NODES: 0}
+
+
+def test_an_api_server_that_does_not_answer_says_nothing_about_quorums(tmp_path: Path) -> None:
+    script(tmp_path / "bin", "kubectl", "exit 1")
+    put(tmp_path, machine_metrics.QUEUES, quorum_queues.OF_MAJORITY)
+    for words in (("ceph", "openstack"), ("rabbitmq", "openstack", "rabbitmq"), ("opensearch", "openstack")):
+        before = put(tmp_path, f"var/lib/quorate/metrics/{words[0]}.prom", "what_was_known 1\n")
+        assert written(tmp_path, OF_MASTER, *words, code=1) == {"what_was_known": 1}
+        assert before.exists()
+
+
 def test_certificates_of_the_cluster_s_entry(tmp_path: Path) -> None:
     script(tmp_path / "bin", "kubectl", KUBECTL)
     encoded = base64.b64encode(MEMBER.public.encode()).decode()
@@ -233,7 +283,8 @@ def commands(made: Plan, name: str) -> list[str]:
 
 def test_each_machine_writes_what_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
     words = ("machine-metrics secrets", "master-metrics cronjobs", "master-metrics workloads", "master-metrics ceph")
-    of_masters = [f"{each} openstack" for each in words]
+    quorums = ["master-metrics rabbitmq openstack rabbitmq", "master-metrics opensearch openstack"]
+    of_masters = [*(f"{each} openstack" for each in words), *quorums]
     assert commands(DEV, "master1") == [
         "machine-metrics certificates",
         "machine-metrics disks",
@@ -244,7 +295,10 @@ def test_each_machine_writes_what_it_has(monkeypatch: pytest.MonkeyPatch) -> Non
     assert commands(PHYSICAL, "master1") == ["machine-metrics certificates", "machine-metrics disks", *of_masters]
     assert commands(PHYSICAL, "etcd1") == [], "no node, and so no node-exporter"
     monkeypatch.setattr(machine_metrics, "MONITORS", "a process that the stack has not")
-    assert commands(DEV, "master1")[-1] == "master-metrics workloads openstack"
+    monkeypatch.setattr(machine_metrics, "OPENSEARCH", "a process that the stack has not")
+    assert commands(DEV, "master1")[-2:] == ["master-metrics workloads openstack", quorums[0]]
+    further = plan(parsed(full_size("100", **two_brokers())))
+    assert f"{quorums[0]} neutron-rabbitmq events-rabbitmq" in commands(further, further.masters[0].name)
     monkeypatch.setattr(machine_metrics, "READER", "a process that the stack has not")
     assert commands(DEV, "master1") == []
 

@@ -18,8 +18,11 @@ DOCUMENTS = Path(__file__).resolve().parents[3] / "docs"
 ENDS = {"CertificateExpires", "CertificateExpired"}
 OF_CERTIFICATES = {*ENDS, *(f"Entry{name}" for name in ENDS)}
 OF_MACHINES = {"MachineMetricsOld", "MachineMetricsMissing", "ServiceDown", "ServiceLacksReplicas", "DiskAlmostFull"}
+OF_QUEUES = {"RabbitmqQueuesLost", "RabbitmqQueuesReduced", "RabbitmqQueuesUnknown"}
+OF_OPENSEARCH = {"OpensearchMemberLost", "OpensearchRed", "OpensearchSilent", "OpensearchYellow"}
 OF_CEPH = {"CephWarns", "CephFails", "CephSilent"}
 OF_BACKUPS = {"BackupLate", "BackupTestLate", "BackupTestFailed", "BackupSuspended", "BackupUnknown"}
+TOLD = OF_MACHINES | OF_CEPH | OF_QUEUES | OF_OPENSEARCH
 
 
 def rules(made: Plan) -> dict[str, list[dict[str, Any]]]:
@@ -46,7 +49,7 @@ def test_each_database_has_alerts_of_its_backups_and_tests() -> None:
     made = stack()
     assert {rule["alert"] for rule in rules(made)["backups"]} == OF_BACKUPS
     assert {rule["alert"] for rule in rules(made)["certificates"]} == OF_CERTIFICATES
-    assert {rule["alert"] for rule in rules(made)["machines"]} == OF_MACHINES | OF_CEPH
+    assert {rule["alert"] for rule in rules(made)["machines"]} == TOLD
     assert "DiskAlmostFull" not in {rule["alert"] for rule in rules(made)["nodes"]}
     assert schedules(made) == {"etcd-backup", "etcd-backup-test", "mysqld-backup", "mysqld-backup-test"}
 
@@ -67,7 +70,7 @@ def test_every_alert_is_documented() -> None:
     assert {name for name in names if f"`{name}`" not in text} == set()
 
 
-@pytest.mark.parametrize("name", sorted(OF_BACKUPS | OF_CERTIFICATES | OF_MACHINES | OF_CEPH))
+@pytest.mark.parametrize("name", sorted(OF_BACKUPS | OF_CERTIFICATES | TOLD))
 def test_on_call_says_what_to_do(name: str) -> None:
     rows = [
         line for line in (DOCUMENTS / "on-call.md").read_text(encoding="utf-8").splitlines() if line.startswith("| `")

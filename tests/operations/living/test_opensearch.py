@@ -1,4 +1,4 @@
-"""OpenSearch's state by answers in the form of its documentation: no package has OpenSearch, so none is recorded."""
+"""OpenSearch's state by answers in the form of its documentation, which OpenSearch 2.19.6 has too."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def test_a_member_that_is_lost_or_paused(state: str) -> None:
     found = read(answers(state))
     assert (found.standing, found.serves, found.counting) == ("reduced", True, 2)
     assert [member.name for member in found.members if not member.counts] == ["rabbitmq-2"]
-    assert found.notes == ("1 quorum queues have a replica that does not run",)
+    assert found.notes == ("1 quorum queues lack a replica that runs",)
 
 
 def test_a_member_that_goes_on_alone_after_a_pause() -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
+from openstack.monitoring import quorum_queues
 from tests.trials.services.monitoring import Monitoring
 from trials.services.containers import TriedContainer
 from trials.services.galera import GaleraCluster as Galera
@@ -34,11 +37,14 @@ def test_killed_and_isolated_members_reach_the_alertmanager(
             return there.get("galera", -1), there.get("rabbitmq", -1)
 
         until("all members count", lambda: members() == (3, 3), SOON)
+        queues_are_counted(rabbitmq)
         galera.kill("mysqld-0")
         testbed.isolate("rabbitmq-1")
         lost = {("QuorumMemberLost", "galera"), ("QuorumMemberLost", "rabbitmq")}
         until("a lost member is an alert", lambda: lost <= monitoring.alerts(), SOON)
         assert members() == (2, 2)
+        until("a replica does not run", lambda: counted(rabbitmq, "rabbitmq-0") == (1, 0, 1), SOON)
+        assert counted(rabbitmq, "rabbitmq-1") is None, "it has no majority, and knows nothing of the others"
         testbed.heal()
         galera.start("mysqld-0")
         until("all members count again", lambda: members() == (3, 3), SOON)
@@ -47,3 +53,37 @@ def test_killed_and_isolated_members_reach_the_alertmanager(
         gone = {("QuorumLost", "galera"), ("QuorumLost", "rabbitmq")}
         until("a lost majority is an alert", lambda: gone <= monitoring.alerts(), SOON)
         assert max(members()) <= 1
+        assert counted(rabbitmq, "rabbitmq-1") is None
+
+
+def queues_are_counted(rabbitmq: Rabbitmq) -> None:
+    """A queue whose replicas stop on two of three members has no majority, although all members run."""
+    rabbitmq.load()
+    rabbitmq.more(1)
+    rabbitmq.end_load()
+    until("all replicas run", rabbitmq.replicated, SOON)
+    assert counted(rabbitmq, "rabbitmq-0") == (1, 0, 0)
+    for member in ("rabbitmq-1", "rabbitmq-2"):
+        rabbitmq.control(member, "eval", _EACH_REPLICA.format("stop_server"))
+    assert counted(rabbitmq, "rabbitmq-0") == (1, 1, 1)
+    for member in ("rabbitmq-1", "rabbitmq-2"):
+        rabbitmq.control(member, "eval", _EACH_REPLICA.format("restart_server"))
+    until("all replicas run again", lambda: counted(rabbitmq, "rabbitmq-0") == (1, 0, 0), SOON)
+
+
+_EACH_REPLICA = (
+    "[ra:{}(quorum_queues, {{element(1, amqqueue:get_pid(Queue)), node()}}) || Queue <- rabbit_amqqueue:list()]."
+)
+
+
+def counted(rabbitmq: Rabbitmq, member: str) -> tuple[int, int, int] | None:
+    """The quorum queues that a member counts, as a master asks it: all, without a majority, and without a replica.
+
+    None if it does not count them.
+    """
+    try:
+        said = rabbitmq.control(member, "--timeout", "15", "eval", "--formatter=json", quorum_queues.OF_MAJORITY)
+    except subprocess.CalledProcessError:
+        return None
+    value = json.loads(said)["value"]
+    return value["all"], value["lost"], value["reduced"]
