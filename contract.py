@@ -105,6 +105,8 @@ MONITORING_POOL, CONTROLLER_POOL = "monitoring", "controller"
 
 EXTERNAL = "external"
 """Value of the Cloud component's fact `ceph` in a stack whose Ceph cluster is not its own."""
+OVN = "ovn"
+"""Value of the Cloud component's fact `networks` in a stack whose virtual machines are connected by OVN."""
 
 ETCD_ROLE = "etcd"
 """Role of a machine that has a member of etcd and is not a Kubernetes node: it is in no pool."""

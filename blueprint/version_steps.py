@@ -36,6 +36,8 @@ class Steps:
 
 IMAGE = "quorate:services.{}.image"
 OPENSTACK, KUBERNETES, DATABASE, BROKER, CEPH = "OpenStack", "Kubernetes", "database", "broker", "Ceph"
+BACKEND = "networks"
+"""The part that connects virtual machines: a cloud with OVN records `ovn`, one with Open vSwitch's agents nothing."""
 
 TABLE: Mapping[str, Steps] = {
     OPENSTACK: Steps(
@@ -165,6 +167,7 @@ def problems(before: Versions, after: Versions, *, is_live: bool) -> list[Versio
     found += _together(changed)
     if is_live:
         found += [_without_operation(each) for each in changed if each.is_certain]
+        found += _other_backend(before, after)
     return found
 
 
@@ -217,6 +220,18 @@ def _without_operation(change: VersionChange) -> VersionProblem:
         f"{change.before}: `up` makes no backup, migrates no schema and asks no quorum between the members, and there "
         "is no operation yet that does (docs/not-built.md)",
     )
+
+
+def _other_backend(before: Versions, after: Versions) -> Iterator[VersionProblem]:
+    """Yields a problem if other programs would connect the virtual machines of a running cloud."""
+    old, new = before.get(BACKEND, "ovs"), after.get(BACKEND, "ovs")
+    if before and old != new:
+        yield VersionProblem(
+            VersionFault.NO_OPERATION,
+            "quorate:networks.backend",
+            f"the backend of networks from {old} to {new} on a running cloud",
+            f"{old}: nothing moves the ports and routers that there are (docs/not-built.md)",
+        )
 
 
 def _numbers(version: str) -> tuple[int, ...]:

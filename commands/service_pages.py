@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from blueprint.openstack.projects.process_definition import Port, ProcessDefinition
-from blueprint.openstack.projects.records import all_own_records
+from blueprint.openstack.projects.process_definition import Backend, Port, ProcessDefinition
+from blueprint.openstack.projects.records import all_own_records, own_records
 from blueprint.plan.layout import ServicePlan
 from blueprint.plan.plan import Plan
 from blueprint.plan.planner import plan
@@ -41,7 +41,11 @@ def pages() -> dict[str, str]:
     """Returns the text of every page, by file name."""
     stacks = {name: load_file(ROOT / sample) for name, sample in SAMPLES.items()}
     plans = {name: plan(settings) for name, settings in stacks.items()}
-    projects = [each for each in project_definitions.projects(all_own_records()) if each.processes]
+    # A stack has the processes of one backend of networks: the page of Neutron shows those of the default.
+    optional = [
+        each for each in project_definitions.projects(all_own_records()) if all_own_records()[each.name].optional
+    ]
+    projects = [each for each in (*project_definitions.projects(own_records()), *optional) if each.processes]
     found: dict[str, str] = {}
     for project in projects:
         shown = plans
@@ -52,8 +56,15 @@ def pages() -> dict[str, str]:
 
 
 def _asking_for(project: ProjectDefinition, settings: Settings) -> Settings:
+    if backend := _backend(project):
+        return settings.model_copy(update={"networks": settings.networks.model_copy(update={"backend": backend})})
     projects = settings.projects.model_copy(update={project.name: ProjectOverride()})
     return settings.model_copy(update={"projects": projects})
+
+
+def _backend(project: ProjectDefinition) -> Backend | None:
+    """Returns the backend of networks with which a stack has a project; None if it is not one of a backend."""
+    return project.processes[0].backend
 
 
 def _page(project: ProjectDefinition, plans: Plans) -> Iterator[str]:
@@ -64,8 +75,11 @@ def _page(project: ProjectDefinition, plans: Plans) -> Iterator[str]:
     yield all_own_records()[project.name].description
     yield ""
     if all_own_records()[project.name].optional:
-        asks = f"`quorate:projects: {{{project.name}: {{}}}}`"
-        yield f"Optional: a stack has it if its file says {asks}, or its topology places it."
+        if backend := _backend(project):
+            yield f"Optional: a stack has it if its file says `quorate:networks: {{backend: {backend}}}`."
+        else:
+            asks = f"`quorate:projects: {{{project.name}: {{}}}}`"
+            yield f"Optional: a stack has it if its file says {asks}, or its topology places it."
         yield ""
     yield f"Needs: {', '.join(project.needs) or 'no other project'}."
     yield ""

@@ -96,6 +96,7 @@ class Cloud(Component[CloudArgs]):
             acknowledged=plan.settings.acknowledged,
             computes=len(plan.carrying(COMPUTE_POOL)),
             **({"ceph": contract.EXTERNAL} if plan.settings.external_ceph else {}),
+            **({"networks": contract.OVN} if plan.settings.has_ovn else {}),
             stack=args.stack,
         )
 

@@ -14,8 +14,9 @@ from blueprint.stackfile.class_networks import ClassName
 from openstack import node_values
 from openstack.config.wiring import Wiring
 
-_PROCESSES: Mapping[str, ClassName] = {"ceph-osd": "storage"}
-"""Class of the network in which a process has its address. Its script takes the address from POD_IP."""
+_PROCESSES: Mapping[str, ClassName] = {"ceph-osd": "storage", "ovn-controller": "overlay"}
+"""Class of the network in which a process has its address. Its script takes the address from POD_IP. That of a
+container with Kolla's start script, whose command is no shell's, reads the file itself."""
 
 
 def with_address(process: ProcessDefinition, wiring: Wiring) -> ProcessDefinition:
@@ -24,7 +25,10 @@ def with_address(process: ProcessDefinition, wiring: Wiring) -> ProcessDefinitio
     if name not in wiring.networks:
         return process
     first = f'POD_IP=$(cat "{node_values.DIRECTORY}/$NODE_NAME.{name}")\n'
-    containers = (replace(each, command=f"{first}{each.command}", node_values=True) for each in process.containers)
+    containers = (
+        each if each.kolla else replace(each, command=f"{first}{each.command}", node_values=True)
+        for each in process.containers
+    )
     return replace(process, containers=tuple(containers))
 
 

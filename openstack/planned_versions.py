@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from blueprint.plan.plan import Plan
-from blueprint.version_steps import BROKER, CEPH, DATABASE, KUBERNETES, OPENSTACK
+from blueprint.version_steps import BACKEND, BROKER, CEPH, DATABASE, KUBERNETES, OPENSTACK
 from formats import image_reference
 from openstack import images, project_definitions
 
@@ -17,6 +17,8 @@ def planned_versions(plan: Plan) -> dict[str, str]:
     found = {OPENSTACK: settings.release}
     if not settings.has_existing_machines:
         found[KUBERNETES] = settings.kubernetes
+    if settings.has_ovn:
+        found[BACKEND] = "ovn"
     for service in plan.processes:
         if service.instances and (part := _PARTS.get(service.process)):
             container = project_definitions.processes(settings.records)[service.process].containers[0]

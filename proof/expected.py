@@ -17,6 +17,7 @@ from pathlib import Path
 
 from blueprint.architecture.loader import for_computes, load_architecture
 from blueprint.architecture.model import Architecture, Row
+from blueprint.architecture.ovn_rows import with_ovn
 from blueprint.plan.quorum_limits import majority
 from blueprint.stackfile import further_clusters
 from blueprint.stackfile.ceph_settings import CEPH_SERVICES
@@ -107,6 +108,8 @@ def expected_state(settings: Settings) -> ExpectedState:
     architecture = load_architecture(settings.architecture or for_computes(computes))
     if settings.external_ceph:
         architecture = architecture.without(CEPH_SERVICES)
+    if settings.has_ovn:
+        architecture = with_ovn(architecture)
     rows = [row for row in architecture.rows if row.replaced_by is None]
     elsewhere: Mapping[str, frozenset[str]] = {}
     if settings.topology:

@@ -19,6 +19,8 @@ _PROCESSES: Mapping[ClassName, str] = {
     "migration": "nova-compute",
 }
 """The process that has its address in a network, by class."""
+_WITH_OVN: Mapping[ClassName, str] = {"overlay": "ovn-controller"}
+"""The process that has its address in a network in a stack with OVN, if it is another one."""
 _OF_CLIENTS: Mapping[ClassName, str] = {"storage": "ceph.conf"}
 """The file that those processes read that connect to it, by class. They use the address of their node too."""
 
@@ -29,7 +31,7 @@ def problems(settings: Settings, running: Sequence[ServicePlan], nodes: Sequence
     `running`: the services of the stack.
     """
     for name in settings.networks.classes:
-        main = _PROCESSES[name]
+        main = _main(name, settings)
         if all(each.process != main for each in running):
             yield Problem(f"{KEY}.{name}", f"the stack has no {main}, which alone uses it; remove it")
             continue
@@ -44,8 +46,12 @@ def problems(settings: Settings, running: Sequence[ServicePlan], nodes: Sequence
             )
 
 
+def _main(name: ClassName, settings: Settings) -> str:
+    return _WITH_OVN.get(name, _PROCESSES[name]) if settings.has_ovn else _PROCESSES[name]
+
+
 def _uses(name: ClassName, service: ServicePlan, settings: Settings) -> bool:
-    if service.process == _PROCESSES[name]:
+    if service.process == _main(name, settings):
         return True
     containers = settings.records.processes[service.process].containers
     return any(file.name == _OF_CLIENTS.get(name) for container in containers for file in container.files)

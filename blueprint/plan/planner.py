@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from blueprint.architecture.loader import ArchitectureError, for_computes, load_architecture
 from blueprint.architecture.model import Architecture
+from blueprint.architecture.ovn_rows import with_ovn
 from blueprint.plan import (
     any_order,
     assignment,
@@ -137,6 +138,7 @@ def _architecture(settings: Settings, inventory: tuple[Machine, ...]) -> Archite
     computes = sum("compute" in machine.roles for machine in inventory)
     try:
         architecture = load_architecture(settings.architecture or for_computes(computes))
-        return architecture.without(CEPH_SERVICES) if settings.external_ceph else architecture
+        architecture = architecture.without(CEPH_SERVICES) if settings.external_ceph else architecture
+        return with_ovn(architecture) if settings.has_ovn else architecture
     except ArchitectureError as error:
         raise InvalidStackError([Problem("quorate:architecture", str(problem)) for problem in error.problems]) from None

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field, StringConstraints
 
+from blueprint.openstack.projects.process_definition import Backend
 from blueprint.openstack.projects.records import Records, stack_records
 from blueprint.stackfile.api_servers import ApiProxy, ApiServers
 from blueprint.stackfile.ceph_settings import CephSettings, ExternalCeph
@@ -206,6 +207,13 @@ class Networks(Strict):
         dict[PhysicalNetworkName, PhysicalNetwork],
         Field(description="physical networks of Neutron by name, such as {physnet1: {interface: ens8}}"),
     ] = {"physnet1": PhysicalNetwork()}
+    backend: Annotated[
+        Backend,
+        Field(
+            description="what connects virtual machines: Open vSwitch with Neutron's agents (ovs), or OVN (ovn); it "
+            "cannot change later"
+        ),
+    ] = "ovs"
     routers: Annotated[
         int | None,
         Field(
@@ -417,7 +425,7 @@ class Settings(Strict):
         Optional ones are among them if `projects` names them. Quorate's alone if those of the folder have problems
         (loader.py reports them).
         """
-        return stack_records(self.projects.records, self.projects.overrides)[0]
+        return stack_records(self.projects.records, self.projects.overrides, self.networks.backend)[0]
 
     @property
     def external_ceph(self) -> ExternalCeph | None:
@@ -428,6 +436,11 @@ class Settings(Strict):
     def api_proxy(self) -> ApiProxy:
         """Times of the proxy on each machine except the masters."""
         return self.api_servers.proxy if self.api_servers else ApiProxy()
+
+    @property
+    def has_ovn(self) -> bool:
+        """Whether OVN connects virtual machines, in place of Neutron's agents."""
+        return self.networks.backend == "ovn"
 
     @property
     def is_lab(self) -> bool:

@@ -157,7 +157,7 @@ def _node_values(args: ProcessArgs) -> dict[str, str]:
     values = node_values.texts(args.written, args.scope.wiring, args.settings, args.placement.name, nodes)
     if any(bridges.START in container.files for container in args.definition.containers):
         values |= bridges.texts(args.settings, nodes)
-    return values | address_files.texts(args.definition.name, args.scope.wiring, nodes)
+    return values | address_files.texts(args.placement.name, args.scope.wiring, nodes)
 
 
 def _services(name: str, args: ProcessArgs, opts: pulumi.ResourceOptions) -> list[core.Service]:

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+from blueprint.architecture.ovn_rows import CONTROLLER
+from blueprint.openstack.projects.process_definition import Backend
 from blueprint.openstack.projects.records import Records
 from blueprint.plan import availability_zones
 from blueprint.plan.host_reserves import HostReserve, host_reserves
@@ -21,6 +23,7 @@ from blueprint.stackfile.class_networks import ClassName, ClassNetwork
 from blueprint.stackfile.cloud_content import Bootstrap
 from blueprint.stackfile.physical_networks import datapath_type
 from blueprint.stackfile.settings import Ingress, PhysicalNetwork, SecretVersion
+from contract import COMPUTE_POOL
 from openstack.config import domains, ports
 from openstack.config.layers import Secret
 from openstack.config.ports import AMQP, MEMCACHED, MYSQL
@@ -91,6 +94,10 @@ class Wiring:
     """Addresses of nodes in these networks, by the node's name and the class."""
     availability_zones: Mapping[str, tuple[str, ...]]
     """Names of the computes in each availability zone of Nova; empty if the stack file sets none."""
+    backend: Backend
+    """What connects virtual machines."""
+    gateways: frozenset[str]
+    """Names of the workloads of ovn-controller whose nodes carry the gateways of routers; empty without OVN."""
     sets_up_machines: bool
     """Whether Quorate sets up the machines: each compute has a certificate for migrations, and each node writes metrics
     of certificates and backups."""
@@ -229,6 +236,8 @@ def wiring(plan: Plan, environment: str) -> Wiring:
         plan.settings.networks.classes,
         {node.name: node.machine.addresses for node in plan.nodes},
         availability_zones.hosts(plan.settings.bootstrap, plan.processes, plan.nodes),
+        plan.settings.networks.backend,
+        frozenset(_gateways(plan)),
         not plan.settings.has_existing_machines,
     )
 
@@ -247,6 +256,14 @@ def _volumes(plan: Plan) -> Iterator[tuple[str, int]]:
         definition = plan.settings.records.processes.get(process.process)
         if definition and definition.claim:
             yield process.name, definition.claim.size(plan.settings.profile)
+
+
+def _gateways(plan: Plan) -> Iterator[str]:
+    """Yields the workloads on the nodes of Neutron's server or, if these are the computes, the only one."""
+    for entry in plan.processes:
+        if entry.name == CONTROLLER:
+            parts = entry.parts(plan.nodes)
+            yield from (name for name, part in parts if len(parts) == 1 or COMPUTE_POOL not in part.pools)
 
 
 def _monitors(plan: Plan) -> Iterator[str]:

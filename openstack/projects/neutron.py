@@ -5,7 +5,7 @@ from __future__ import annotations
 from blueprint.openstack import options
 from blueprint.openstack.projects.records import own_records
 from blueprint.plan.sizing import ROUTER_COPIES
-from openstack import accounts, bridges, node_values
+from openstack import accounts, bridges, node_values, ovn_clients
 from openstack.config import class_addresses, sections
 from openstack.config.layers import ConfigFile, Layer, Origin, Secret, Section, WrittenFile
 from openstack.config.uwsgi import uwsgi
@@ -24,36 +24,46 @@ _DNS = "https://docs.openstack.org/neutron/2026.1/admin/config-dns-int-ext-serv.
 _DNS_DOMAIN = "openstack.internal."
 """Domain of ports whose network has none. Names in Neutron take effect only with another domain than its default."""
 _TUNNELS = "1:1000"
-"""VXLAN ids of tenant networks, as in Fuel-CCP (neutron.ml2.vni_ranges)."""
+"""Ids of the tunnels of tenant networks, as in Fuel-CCP (neutron.ml2.vni_ranges)."""
 _WITHOUT_DATABASE = frozenset(
     {
         "neutron-dhcp-agent", "neutron-l2-agent", "neutron-l2-agent-network", "neutron-l3-agent",
-        "neutron-metadata-agent",
+        "neutron-metadata-agent", "neutron-ovn-metadata-agent", "neutron-ovn-metadata-agent-network",
     }
 )  # fmt: skip
 
 
 def configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
     server = uwsgi(wiring, "neutron-server", "neutron-server-uwsgi.ini", "neutron.wsgi.api")
+    agents = ovn_clients.files(wiring, name) if wiring.backend == ovn_clients.BACKEND else _agent_files(wiring)
     return (
         _neutron_conf(wiring, name),
         server,
         *_plugin_files(wiring),
-        *_agent_files(wiring),
+        *agents,
         node_values.SCRIPT,
         *bridges.files(wiring.physical_networks, wiring.datapath_type),
     )
 
 
-def _neutron_conf(wiring: Wiring, name: str) -> ConfigFile:
+def _plugins(wiring: Wiring) -> Section:
+    """Returns the plugins, and what they need of the agents of DHCP and routers; OVN has none."""
+    if wiring.backend == ovn_clients.BACKEND:
+        return {"core_plugin": "ml2", "service_plugins": ("ovn-router",)}
     routers = wiring.instances.get("neutron-l3-agent", 1)
-    general: Section = {
+    return {
         "core_plugin": "ml2",
         "service_plugins": ("router",),
         "l3_ha": routers > 1,
         "max_l3_agents_per_router": min(ROUTER_COPIES, routers),
         "dhcp_agents_per_network": min(2, wiring.instances.get("neutron-dhcp-agent", 1)),
         "allow_automatic_l3agent_failover": False,
+    }
+
+
+def _neutron_conf(wiring: Wiring, name: str) -> ConfigFile:
+    general: Section = {
+        **_plugins(wiring),
         "notify_nova_on_port_status_changes": True,
         "notify_nova_on_port_data_changes": True,
         "metadata_proxy_socket": _METADATA_SOCKET,
@@ -109,18 +119,24 @@ def _plugin_files(wiring: Wiring) -> tuple[ConfigFile, ...]:
         for name, network in networks.items()
         for vlans in (network.vlans or "").split(",")
     )
+    has_ovn = wiring.backend == ovn_clients.BACKEND
+    tunnels = "geneve" if has_ovn else "vxlan"
     ml2: dict[str, Section] = {
         "ml2": {
-            "type_drivers": ("flat", "vlan", "vxlan"),
-            types: ("vxlan",),
-            "mechanism_drivers": ("openvswitch", "l2population"),
+            "type_drivers": ("flat", "vlan", tunnels),
+            types: (tunnels,),
+            "mechanism_drivers": ("ovn",) if has_ovn else ("openvswitch", "l2population"),
             # The second one lets a subnet publish the addresses of its ports, also in a network of a project.
             "extension_drivers": (
                 "port_security",
                 *(["subnet_dns_publish_fixed_ip"] if wiring.has(_DESIGNATE) else []),
             ),
         },
-        "ml2_type_vxlan": {"vni_ranges": (_TUNNELS,)},
+        **(
+            ovn_clients.server_sections(wiring, _TUNNELS)
+            if has_ovn
+            else {"ml2_type_vxlan": {"vni_ranges": (_TUNNELS,)}}
+        ),
         "ml2_type_flat": {"flat_networks": tuple(networks)},
         "ml2_type_vlan": {"network_vlan_ranges": tuple(ranges)},
     }

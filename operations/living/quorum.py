@@ -41,7 +41,7 @@ class LivingQuorum:
 
     name: str
     kind: str
-    """Which program it is of: etcd, galera, rabbitmq, ceph or opensearch."""
+    """Which program it is of: etcd, galera, rabbitmq, ceph, opensearch or ovn."""
     members: tuple[LivingMember, ...]
     serves: bool | None
     """Whether it has a majority, by its own program; None if no member could be asked."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from operations.living import ceph, galera, opensearch, rabbitmq
+from operations.living import ceph, galera, opensearch, ovn, rabbitmq
 from operations.living.answers import Answer
 from operations.living.quorum import LivingQuorum
 
@@ -28,5 +28,7 @@ READERS: Mapping[str, QuorumReader] = {
     "rabbitmq": QuorumReader("rabbitmq", rabbitmq.QUESTIONS, rabbitmq.read),
     "ceph-mon": QuorumReader("ceph-mon", ceph.QUESTIONS, ceph.read),
     "elasticsearch-kibana": QuorumReader("opensearch", opensearch.QUESTIONS, opensearch.read),
+    "ovn-nb": QuorumReader("ovn-nb-db-server", ovn.questions("ovn-nb"), ovn.read),
+    "ovn-sb": QuorumReader("ovn-sb-db-server", ovn.questions("ovn-sb"), ovn.read),
 }
 """By the process that a member runs. etcd has no pod: its machines are asked over SSH."""

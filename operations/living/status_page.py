@@ -35,6 +35,7 @@ KINDS = {
     "rabbitmq": "rabbitmq",
     "ceph": "ceph-mon",
     "opensearch": "elasticsearch-kibana",
+    "ovn": "quorum",
 }
 """The letter and shape of the audit's map for the program of a quorum."""
 

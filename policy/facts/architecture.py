@@ -17,6 +17,12 @@ CEPH = ("ceph-mon", "ceph-osd", "radosgw")
 """Services of Ceph, which a stack with an external Ceph does not run (source 004, 2.3)."""
 FOLDER = Path(__file__).resolve().parents[2] / "blueprint" / "architecture"
 
+_SERVER, _L2_AGENT, _CONTROLLER = "neutron-server", "neutron-l2-agent", "ovn-controller"
+_AGENTS = ("neutron-dhcp-agent", "neutron-l3-agent", "neutron-metadata-agent")
+_CENTRAL = {"ovn-nb": True, "ovn-sb": True, "ovn-northd": False}
+"""Services of OVN beside Neutron's server, three instances of each, with whether they are a quorum
+(docs/openstack.md#ovn)."""
+
 T = TypeVar("T")
 
 
@@ -83,6 +89,33 @@ class RequiredArchitecture:
         rows = tuple(row for row in self.rows if row.service not in CEPH)
         freed = sum(row.dedicated_nodes for row in self.rows if row.service in CEPH)
         return replace(self, rows=rows, dedicated_total=self.dedicated_total - freed)
+
+    def with_ovn(self) -> RequiredArchitecture:
+        """Returns what the architecture requires of a stack with OVN, whose programs replace Neutron's agents."""
+
+        def others(names: tuple[str, ...]) -> tuple[str, ...]:
+            return tuple(_CONTROLLER if each == _L2_AGENT else each for each in names if each not in _AGENTS)
+
+        servers = [row for row in self.rows if row.service == _SERVER]
+        if not servers:
+            return self
+        rows = tuple(
+            replace(
+                row,
+                service=_CONTROLLER if row.service == _L2_AGENT else row.service,
+                admits=others(row.admits),
+                beside=others(row.beside),
+            )
+            for row in self.rows
+            if row.service not in _AGENTS
+        )
+        central = tuple(
+            RequiredRow(
+                name, name, 3, True, False, "light", servers[0].runs_on, ("project, docs/openstack.md",), quorum=votes
+            )
+            for name, votes in _CENTRAL.items()
+        )
+        return replace(self, rows=(*rows, *central))
 
     @property
     def owners(self) -> tuple[RequiredRow, ...]:

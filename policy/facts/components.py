@@ -62,6 +62,11 @@ class CloudFacts(ComponentFacts):
         return self._facts.at("ceph").text() == contract.EXTERNAL
 
     @property
+    def has_ovn(self) -> bool:
+        """Whether OVN connects virtual machines, in place of Neutron's agents."""
+        return self._facts.at("networks").text() == contract.OVN
+
+    @property
     def features(self) -> tuple[str, ...]:
         """Features that the stack enables in addition to the reference architecture."""
         return self._facts.at("features").words()

@@ -154,12 +154,14 @@ class Facts:
     def _named_architecture(self) -> RequiredArchitecture | None:
         """Loads the architecture that the Cloud component names, or without a Cloud the stack's configuration.
 
-        Returns None if neither names an architecture. The rows of Ceph apply only to a stack that runs Ceph itself.
+        Returns None if neither names an architecture. The rows of Ceph apply only to a stack that runs Ceph itself,
+        those of Neutron's agents only to one without OVN.
         """
         if self.clouds:
             cloud = self.clouds[0]
             found = self._load_architecture(cloud.architecture)
-            return found.without_ceph() if cloud.has_external_ceph else found
+            found = found.without_ceph() if cloud.has_external_ceph else found
+            return found.with_ovn() if cloud.has_ovn else found
         if self._architecture_file is None:
             return None
         name = self._architecture_file

@@ -14,7 +14,7 @@ from policy.properties import Malformed
 from policy.rule import RuleProblem, RuleSource, rule
 from policy.wording import join_names
 
-_L2_AGENT, _OVERLAY = "neutron-l2-agent", "overlay"
+_L2_AGENT, _CONTROLLER, _OVERLAY = "neutron-l2-agent", "ovn-controller", "overlay"
 _OSD, _STORAGE = "ceph-osd", "storage"
 _COMPUTE, _MIGRATION = "nova-compute", "migration"
 _DIRECTORY = "/var/lib/quorate/node-values"
@@ -48,7 +48,7 @@ def _wrong(facts: Facts, workload: Workload, name: str, used: dict[str, str]) ->
 
 
 def _has_tunnels(facts: Facts, workload: Workload) -> bool:
-    if facts.service(workload) != _L2_AGENT or workload.kind != "DaemonSet":
+    if facts.service(workload) not in (_L2_AGENT, _CONTROLLER) or workload.kind != "DaemonSet":
         return False
     return _has_addresses(facts, workload, _OVERLAY)
 
@@ -61,6 +61,17 @@ def _option(facts: Facts, workload: Workload, section: str, option: str) -> dict
             if key.endswith(".conf") and (value := sections(text).get(section, option, fallback="")):
                 found[key.removesuffix(".conf")] = value
     return found
+
+
+def _address_files(facts: Facts, workload: Workload, name: str) -> dict[str, str]:
+    """Returns the address in the file of each node for a network (openstack/address_files.py), by node."""
+    files = (config.files for config in read_by(workload, facts.config_maps))
+    return {
+        key.removesuffix(f".{name}"): text.strip()
+        for each in files
+        for key, text in each.items()
+        if key.endswith(f".{name}")
+    }
 
 
 @rule(
@@ -79,8 +90,11 @@ def _option(facts: Facts, workload: Workload, section: str, option: str) -> dict
     since="0.7.0",
 )
 def tunnels_in_overlay_network(facts: Facts, workload: Workload) -> Iterator[RuleProblem]:
-    """Compares local_ip in the files of single nodes with the overlay addresses of the machines."""
-    yield from _wrong(facts, workload, _OVERLAY, _option(facts, workload, "ovs", "local_ip"))
+    """Compares local_ip in the files of single nodes, or the address files of ovn-controller, with the machines'."""
+    if facts.service(workload) == _CONTROLLER:
+        yield from _wrong(facts, workload, _OVERLAY, _address_files(facts, workload, _OVERLAY))
+    else:
+        yield from _wrong(facts, workload, _OVERLAY, _option(facts, workload, "ovs", "local_ip"))
 
 
 def _has_disks(facts: Facts, workload: Workload) -> bool:

@@ -21,6 +21,8 @@ NETWORK: Mapping[str, tuple[tuple[str, ...], ...]] = {
 """Groups of services by Neutron agent. Every node of the agent must run at least one service of each group."""
 
 L2_AGENT = "neutron-l2-agent"
+L2_AGENTS = (L2_AGENT, "ovn-controller")
+"""The L2 agent, or what takes its place in a stack with OVN."""
 NEEDS_L2 = ("nova-compute", L3, DHCP)
 
 
@@ -138,7 +140,7 @@ def network_agents_beside_server(facts: Facts, workload: Workload) -> Iterator[R
 )
 def l2_agent_goes_along(facts: Facts, workload: Workload) -> Iterator[RuleProblem]:
     """Counts only L2 agents in DaemonSets, which run on all eligible nodes. Several DaemonSets may cover the nodes."""
-    agents = [each for each in facts.workloads if each.kind == "DaemonSet" and facts.service(each) == L2_AGENT]
+    agents = [each for each in facts.workloads if each.kind == "DaemonSet" and facts.service(each) in L2_AGENTS]
     served = {node.name for agent in agents for node in facts.eligible(agent)}
     without = {node.name for node in facts.eligible(workload)} - served
     if without:

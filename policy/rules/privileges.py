@@ -27,6 +27,8 @@ NEEDED: Mapping[str, frozenset[str]] = {
     "neutron-l3-agent": _AGENT,
     "neutron-dhcp-agent": _AGENT,
     "neutron-metadata-agent": _AGENT,
+    "ovn-controller": frozenset({NETWORK, PATHS}),
+    "neutron-ovn-metadata-agent": _AGENT,
     "openvswitch-db-server": frozenset({NETWORK, PATHS}),
     "openvswitch-vswitchd": _AGENT,
     # Clients know a Ceph monitor by its address, which a pod network does not preserve (docs/adr/0019-ceph.md).

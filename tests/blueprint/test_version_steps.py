@@ -5,7 +5,18 @@ from __future__ import annotations
 import pytest
 
 from blueprint.releases import DISTRO_VERSIONS, KUBERNETES_MINORS
-from blueprint.version_steps import BROKER, CEPH, DATABASE, KUBERNETES, OPENSTACK, TABLE, problems, series
+from blueprint.version_steps import (
+    BACKEND,
+    BROKER,
+    CEPH,
+    DATABASE,
+    KUBERNETES,
+    OPENSTACK,
+    TABLE,
+    VersionFault,
+    problems,
+    series,
+)
 from versions import support
 
 PRODUCTS = {DATABASE: "MariaDB", BROKER: "RabbitMQ"}
@@ -59,3 +70,16 @@ def test_the_series_of_a_version(part: str, version: str, expected: str | None) 
 def test_parts_that_come_or_go_are_no_steps() -> None:
     assert problems({"OpenStack": "2026.1"}, {"OpenStack": "2026.1", "Kubernetes": "1.35.1"}, is_live=True) == []
     assert problems({"Kubernetes": "1.37.2"}, {}, is_live=True) == []
+
+
+@pytest.mark.parametrize(("before", "after"), [({}, {BACKEND: "ovn"}), ({BACKEND: "ovn"}, {})])
+def test_a_running_cloud_keeps_its_backend_of_networks(before: dict[str, str], after: dict[str, str]) -> None:
+    release = {"OpenStack": "2026.1"}
+    (problem,) = problems(release | before, release | after, is_live=True)
+    assert (problem.fault, problem.key) == (VersionFault.NO_OPERATION, "quorate:networks.backend")
+    assert problems(release | before, release | after, is_live=False) == []
+    assert problems(release | after, release | after, is_live=True) == []
+
+
+def test_a_new_cloud_may_have_any_backend() -> None:
+    assert problems({}, {"OpenStack": "2026.1", BACKEND: "ovn"}, is_live=True) == []

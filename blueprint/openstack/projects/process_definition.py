@@ -16,6 +16,8 @@ from blueprint.source import Count, Source, Text
 
 Profile = Literal["production", "lab"]
 Kind = Literal["Deployment", "StatefulSet", "DaemonSet"]
+Backend = Literal["ovs", "ovn"]
+"""What connects virtual machines: the agents of Neutron with Open vSwitch, or OVN (`quorate:networks.backend`)."""
 Client = Literal["members", "project", "needs", "monitoring", "nodes", "everyone"]
 """Kinds of clients that may connect to a port of a process:
 
@@ -170,6 +172,8 @@ class Container:
     """Directories that `user` must own, in addition to those for logs and data."""
     environment: dict[str, str] = Field(default={})
     """Environment variables."""
+    environment_with: dict[Backend, dict[str, str]] = Field(default={})
+    """Further environment variables in a stack with a backend of networks."""
     node_address: tuple[str, ...] = ()
     """Names of environment variables that are set to the node's address. oslo.config reads OS_<SECTION>__<OPTION>."""
     node_name: tuple[str, ...] = ()
@@ -187,6 +191,8 @@ class Container:
     """Minutes that the container may take to start before kubelet restarts it. If `ready` is a Connection, they are
     CONNECT (components/openstack/probes.py). When the power of a server is back, all its containers start at once, and
     a restart begins anew: with 5 minutes, kubelet restarted APIs twice on a host of two cores. Project figure."""
+    backend: Backend | None = None
+    """The backend of networks with which a stack has the container; None for every one."""
     share: Count = 1
     """The container's share of the pod's CPU and memory, relative to the shares of the other containers."""
 
@@ -266,6 +272,10 @@ class ProcessDefinition:
     sizes: Sizes
     companion: Companion | None = None
     """How the process is planned beside a row; None if it has a row of its own."""
+    backend: Backend | None = None
+    """The backend of networks with which a stack has the process; None for every one."""
+    takes_place_of: DnsLabel | None = None
+    """The process of another backend whose row this one has, and beside which its companions run then."""
     follows: DnsLabel | None = None
     """The process on whose nodes this one runs if a topology of Fuel-CCP places only the other one, because Fuel-CCP
     had no service for this one. Its project then uses the other one's database."""

@@ -7,7 +7,12 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints, model_validator
 
 from blueprint.openstack.projects.ccp import CcpService
-from blueprint.openstack.projects.process_definition import ConfigurationFile, DnsLabel, ProcessDefinition
+from blueprint.openstack.projects.process_definition import (
+    Backend,
+    ConfigurationFile,
+    DnsLabel,
+    ProcessDefinition,
+)
 from blueprint.source import Count, DataModel, Text
 
 VERSION = 1
@@ -45,6 +50,8 @@ class ProjectRecord(DataModel):
     project of the stack needs it."""
     needs: tuple[ProjectName, ...] = ()
     """Projects that must run before this project's jobs and processes start, and whose ports admit its pods."""
+    needs_with: dict[Backend, tuple[ProjectName, ...]] = Field(default={})
+    """Further projects that it needs in a stack with a backend of networks."""
     databases: tuple[Text, ...] = ()
     """Names of the project's databases. The account that owns them has the project's name."""
     messaging: bool = False

@@ -16,7 +16,7 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 from blueprint.openstack.projects import record_folder, record_reader
-from blueprint.openstack.projects.process_definition import ProcessDefinition
+from blueprint.openstack.projects.process_definition import Backend, ProcessDefinition
 from blueprint.openstack.projects.project_record import ProjectRecord
 from blueprint.problems import InvalidStackError, Problem
 
@@ -76,7 +76,7 @@ def own_records() -> Records:
 
     Raises InvalidStackError as all_own_records does.
     """
-    return _chosen(all_own_records(), frozenset[str]())
+    return _chosen(all_own_records(), frozenset[str](), "ovs")
 
 
 @cache
@@ -91,21 +91,28 @@ def all_own_records() -> Records:
     return Records(found)
 
 
-def stack_records(folder: str | None, asked: Collection[str] = ()) -> tuple[Records, Sequence[Problem]]:
+def stack_records(
+    folder: str | None, asked: Collection[str] = (), backend: Backend = "ovs"
+) -> tuple[Records, Sequence[Problem]]:
     """Returns the records of a stack's projects, and the problems of those in its folder.
 
     `folder`: the folder that the stack file names, inside the working directory; None for Quorate's own projects. If
     there are problems, the records are Quorate's own. A folder is read once in a process. `asked`: the projects that
-    the stack file or its topology names; optional ones are left out otherwise.
+    the stack file or its topology names; optional ones are left out otherwise. `backend`: what connects virtual
+    machines.
     """
     records, problems = _with_folder(Path(folder), Path.cwd()) if folder else (all_own_records(), ())
     optional = {name for name, record in records.by_name.items() if record.optional}
-    return _chosen(records, frozenset(optional.intersection(asked))), problems
+    return _chosen(records, frozenset(optional.intersection(asked)), backend), problems
 
 
 @cache
-def _chosen(records: Records, asked: AbstractSet[str]) -> Records:
-    """Returns the records without optional projects, except those in `asked` and those that others need."""
+def _chosen(records: Records, asked: AbstractSet[str], backend: Backend) -> Records:
+    """Returns the records of a stack with a backend, without optional projects.
+
+    Those in `asked` and those that others need are kept.
+    """
+    records = replace(records, by_name={name: _with(each, backend) for name, each in records.by_name.items()})
     waiting = [name for name, record in records.by_name.items() if not record.optional or name in asked]
     chosen: set[str] = set()
     while waiting:
@@ -116,6 +123,27 @@ def _chosen(records: Records, asked: AbstractSet[str]) -> Records:
     left = {name: record for name, record in records.by_name.items() if name not in chosen}
     kept = {name: record for name, record in records.by_name.items() if name in chosen}
     return replace(records, by_name=kept, not_asked_for=left)
+
+
+def _with(record: ProjectRecord, backend: Backend) -> ProjectRecord:
+    """Returns a project's record as it is in a stack with a backend of networks."""
+    parts = [*record.processes, *(container for process in record.processes for container in process.containers)]
+    if all(part.backend is None for part in parts):
+        return record
+    kept = [process for process in record.processes if process.backend in (None, backend)]
+    instead = {process.takes_place_of: process.name for process in kept if process.takes_place_of}
+    found: list[ProcessDefinition] = []
+    for process in kept:
+        beside = process.companion and instead.get(process.companion.of)
+        companion = replace(process.companion, of=beside) if process.companion and beside else process.companion
+        containers = tuple(
+            replace(each, environment=each.environment | each.environment_with.get(backend, {}))
+            for each in process.containers
+            if each.backend in (None, backend)
+        )
+        found.append(replace(process, companion=companion, containers=containers))
+    needs = (*record.needs, *record.needs_with.get(backend, ()))
+    return record.model_copy(update={"needs": needs, "processes": tuple(found)})
 
 
 @cache

@@ -28,13 +28,14 @@ from openstack.config.ports import AMQP, MYSQL
 from openstack.config.wiring import wiring
 from openstack.definition import ProjectDefinition
 from openstack.project_definitions import processes, projects
-from tests.projects import EVERY_RECORD, OPTION_FILES
+from tests.projects import OPTION_FILES
 from tests.stacks import ROOT, full_size, parsed
 
-PROJECTS, PROCESSES = projects(EVERY_RECORD), processes(EVERY_RECORD)
-COMPANIONS = {name: beside.of for name, beside in beside_rows(EVERY_RECORD).items()}
-DATABASES = {name: record.databases for name, record in EVERY_RECORD.by_name.items() if record.databases}
-SETTINGS = parsed(full_size("100", projects={"designate": {}}))  # all projects, also the optional one
+SETTINGS = parsed(full_size("100", projects={"designate": {}}))  # all projects but OVN, also the optional one
+RECORDS = SETTINGS.records
+PROJECTS, PROCESSES = projects(RECORDS), processes(RECORDS)
+COMPANIONS = {name: beside.of for name, beside in beside_rows(RECORDS).items()}
+DATABASES = {name: record.databases for name, record in RECORDS.by_name.items() if record.databases}
 WIRING = wiring(plan(SETTINGS), "openstack")
 STATEFUL = {"rabbitmq", "mysqld", "ceph-mon", "influxdb-grafana", "elasticsearch-kibana", "lma-aggregator"}
 ON_THE_HOSTS_NETWORK = {
@@ -109,7 +110,7 @@ def test_a_companion_keeps_no_data(companion: str) -> None:
 
 @pytest.mark.parametrize("companion", COMPANIONS)
 def test_a_companion_that_is_a_daemon_set_runs_on_every_node_of_the_stack_or_of_its_row(companion: str) -> None:
-    daemons = is_agent(companion, EVERY_RECORD) or PROCESSES[COMPANIONS[companion]].kind == "DaemonSet"
+    daemons = is_agent(companion, RECORDS) or PROCESSES[COMPANIONS[companion]].kind == "DaemonSet"
     assert (PROCESSES[companion].kind == "DaemonSet") == daemons
 
 
@@ -360,7 +361,7 @@ def test_parts_of_a_pod_are_the_pod(total: int, shares: list[int]) -> None:
 
 def test_every_container_gets_something_of_every_size() -> None:
     for service, process in PROCESSES.items():
-        for profile, resources in load_sizing(EVERY_RECORD)[service].items():
+        for profile, resources in load_sizing(RECORDS)[service].items():
             shares = [container.share for container in process.containers]
             for total in (resources.cpu_m, resources.memory_mi, resources.limit_memory_mi):
                 assert min(divide(total, shares)) >= 30, (service, profile)

@@ -44,6 +44,16 @@ def ends(*addresses: str) -> Given:
     return config_map("nodes", {f"{name}.conf": f"[ovs]\nlocal_ip = {address}\n" for name, address in pairs})
 
 
+def controller(*config_maps: str) -> Given:
+    return reading(daemons("ovn-controller", "compute", row="neutron-l2-agent"), *config_maps)
+
+
+def encapsulated(*addresses: str) -> Given:
+    """The ConfigMap with the address of each node for ovn-controller's script."""
+    pairs = zip(NAMES, addresses, strict=False)
+    return config_map("nodes", {f"{name}.overlay": f"{address}\n" for name, address in pairs})
+
+
 def osds(command: object, *config_maps: str) -> Given:
     built = reading(daemons("ceph-osd", "compute", row="ceph-osd"), *config_maps)
     container = {"name": "main", "image": "registry/ceph:1", "command": ["bash", "-ec"], "args": [command]}
@@ -251,6 +261,35 @@ CASES = (
         ends("10.21.0.1"),
         fails="neutron-l2-agent",
         message="runs on nodes without an address in the overlay network: compute-2; expected one on every node",
+    ),
+    case(
+        tunnels,
+        "each node's own address, of ovn-controller",
+        cloud(networks="ovn"),
+        nodes(overlay="10.21.0."),
+        controller("nodes"),
+        encapsulated("10.21.0.1", "10.21.0.2"),
+        passes="ovn-controller",
+    ),
+    case(
+        tunnels,
+        "another address on one node, of ovn-controller",
+        cloud(networks="ovn"),
+        nodes(overlay="10.21.0."),
+        controller("nodes"),
+        encapsulated("10.21.0.1"),
+        fails="ovn-controller",
+        message="uses the management address on compute-2; expected the node's overlay address, such as 10.21.0.2 on "
+        "compute-2",
+    ),
+    case(
+        tunnels,
+        "unknown address of ovn-controller",
+        cloud(networks="ovn"),
+        nodes(overlay="10.21.0."),
+        controller("nodes"),
+        config_map("nodes", {"compute-1.overlay": UNKNOWN}),
+        undecided="ovn-controller",
     ),
     case(tunnels, "no node has an address", cloud(), machines("compute", 2), agent("nodes"), ends("10.21.0.1")),
     case(

@@ -172,6 +172,16 @@ CASES = (
         L3,
         passes="nova-compute neutron-l3-agent",
     ),
+    case(
+        l2,
+        "ovn-controller in place of it",
+        cloud(networks="ovn"),
+        L2_NODES,
+        daemons("ovn-controller", "compute", row="neutron-l2-agent"),
+        daemons("ovn-controller-network", "keystone", row="neutron-l2-agent"),
+        COMPUTE,
+        passes="nova-compute",
+    ),
     case(l2, "no agent at all", cloud(), L2_NODES, COMPUTE, fails="nova-compute"),
     case(
         l2,

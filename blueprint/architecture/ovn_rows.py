@@ -1,0 +1,57 @@
+"""The rows of a reference architecture in a stack whose virtual machines are connected by OVN.
+
+Source document 004 knows Neutron's agents only. ovn-controller has the row of the L2 agent, and so its nodes: every
+compute, and the nodes of Neutron's server, which are gateways as they carry routers with agents. The rows of the other
+agents do not apply. OVN's databases and ovn-northd run on the nodes of Neutron's server, three instances of each.
+"""
+
+from __future__ import annotations
+
+from blueprint.architecture.model import Architecture, Row
+from blueprint.source import Source
+
+SERVER, L2_AGENT, CONTROLLER = "neutron-server", "neutron-l2-agent", "ovn-controller"
+AGENTS = ("neutron-dhcp-agent", "neutron-l3-agent", "neutron-metadata-agent")
+"""Services whose work ovn-controller and the metadata agent beside it do."""
+DATABASES = ("ovn-nb", "ovn-sb")
+NORTHD = "ovn-northd"
+INSTANCES = 3
+"""Members of each database, the least that survive the loss of one; and instances of ovn-northd, of which one works."""
+
+
+def with_ovn(architecture: Architecture) -> Architecture:
+    """Returns the architecture of a stack with OVN. One without a row for Neutron's server is returned unchanged."""
+    servers = [row for row in architecture.rows if row.service == SERVER]
+    if not servers:
+        return architecture
+    rows: list[Row] = []
+    for row in architecture.without(AGENTS).rows:
+        changed = {"admits": _renamed(row.admits), "beside": _renamed(row.beside)}
+        if row.service == L2_AGENT:
+            changed |= {"service": CONTROLLER, "today": "ovn-controller"}
+        rows.append(row.model_copy(update=changed))
+    rows += [_row(name, servers[0], quorum=name in DATABASES) for name in (*DATABASES, NORTHD)]
+    return architecture.model_copy(update={"rows": tuple(rows)})
+
+
+def _renamed(names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(CONTROLLER if name == L2_AGENT else name for name in names)
+
+
+def _row(name: str, server: Row, *, quorum: bool) -> Row:
+    says = "came after source 004 was written; on the nodes of Neutron's server"
+    return Row(
+        row=name,
+        service=name,
+        instances=INSTANCES,
+        shareable=True,
+        load_balancer=False,
+        footprint="light",
+        quorum=quorum,
+        runs_on=server.runs_on,
+        in_table=False,
+        table_instances=None,
+        table_shareable=None,
+        table_load_balancer=None,
+        sources=(Source(seed="project", section="docs/openstack.md", says=says),),
+    )

@@ -1,0 +1,82 @@
+"""What OVN's databases and their clients share: addresses and probes; and the files of Neutron's processes with OVN."""
+
+from __future__ import annotations
+
+from openstack import scripts
+from openstack.config.layers import ConfigFile, Layer, Origin, Secret, Section, TextFile, WrittenFile
+from openstack.config.wiring import Wiring
+
+BACKEND, NB, SB = "ovn", "ovn-nb", "ovn-sb"
+CLIENTS = {NB: "nb", SB: "sb"}
+"""The name of the port of a database's clients."""
+PROBE = 60_000
+"""Milliseconds without a message after which a server, or a client, asks whether the other one is there. The default of
+5000 closes connections of busy clients. The figure of Kolla Ansible (ovn_db_inactivity_probe,
+ovn_remote_probe_interval)."""
+_OPENFLOW_PROBE = 60
+"""Seconds until ovn-controller asks its switch. The figure of Kolla Ansible (ovn_openflow_probe_interval)."""
+_HEADER = 38
+"""Bytes of Geneve's header with OVN's options, of which Neutron's manual says that they are the least."""
+MANUAL = "https://docs.openstack.org/neutron/2026.1/install/ovn/manual_install.html"
+_OF_KERNEL = "system"
+
+
+def members(wiring: Wiring, database: str) -> list[str]:
+    """Returns the whole names of a database's members: OVN's programs resolve them without the pod's search domains."""
+    return [f"{member}.cluster.local" for member in wiring.members(database)]
+
+
+def connection(wiring: Wiring, database: str) -> str:
+    """Returns the addresses of a database's members for its clients, which find the leader."""
+    port = wiring.records.port(database, CLIENTS[database])
+    return ",".join(f"tcp:{member}:{port}" for member in members(wiring, database))
+
+
+def server_sections(wiring: Wiring, tunnels: str) -> dict[str, Section]:
+    """Returns the sections of ml2_conf.ini about OVN. `tunnels`: range of the tunnels' ids."""
+    return {
+        "ml2_type_geneve": {"vni_ranges": (tunnels,), "max_header_size": _HEADER},
+        "ovn": {
+            "ovn_nb_connection": (connection(wiring, NB),),
+            "ovn_sb_connection": (connection(wiring, SB),),
+            "ovn_metadata_enabled": True,
+            "ovsdb_probe_interval": PROBE,
+        },
+    }
+
+
+def files(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
+    """Returns the files of Neutron's processes that only a stack with OVN has. `name`: the workload."""
+    metadata: dict[str, Section] = {
+        "DEFAULT": {
+            "nova_metadata_host": wiring.host("nova-api"),
+            "nova_metadata_port": wiring.records.port("nova-api", "metadata"),
+            "metadata_proxy_shared_secret": Secret("neutron/metadata"),
+        },
+        "ovs": {"ovsdb_connection": "tcp:127.0.0.1:6640"},
+        "ovn": {"ovn_sb_connection": (connection(wiring, SB),), "ovsdb_probe_interval": PROBE},
+    }
+    fragment = "/etc/neutron/neutron.conf.d/metadata.conf"
+    return (
+        ConfigFile(
+            "neutron_ovn_metadata_agent.ini", "ini", (Layer(Origin.PROJECT, MANUAL, metadata),), fragment=fragment
+        ),
+        TextFile("ovn-chassis", (_chassis(wiring, name),)),
+        TextFile("ovn-controller.sh", (scripts.text("ovn_controller.sh"),)),
+        TextFile("unbound.py", (scripts.text("unbound.py"),)),
+    )
+
+
+def _chassis(wiring: Wiring, name: str) -> str:
+    """Returns the settings of the nodes of a workload as chassis. A key without a value is removed."""
+    mappings = ",".join(f"{network}:{each.bridge}" for network, each in wiring.physical_networks.items())
+    settings = {
+        "ovn-remote": connection(wiring, SB),
+        "ovn-encap-type": "geneve",
+        "ovn-remote-probe-interval": str(PROBE),
+        "ovn-openflow-probe-interval": str(_OPENFLOW_PROBE),
+        "ovn-bridge-mappings": mappings,
+        "ovn-bridge-datapath-type": "" if wiring.datapath_type == _OF_KERNEL else wiring.datapath_type,
+        "ovn-cms-options": "enable-chassis-as-gw" if name in wiring.gateways else "",
+    }
+    return "".join(f"{key} {value}".rstrip() + "\n" for key, value in settings.items())

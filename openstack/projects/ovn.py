@@ -1,0 +1,50 @@
+"""Configuration of OVN's databases and of ovn-northd."""
+
+from __future__ import annotations
+
+import json
+
+from openstack import scripts
+from openstack.config.layers import TextFile, WrittenFile
+from openstack.config.wiring import Wiring
+from openstack.ovn_clients import CLIENTS, NB, PROBE, SB, connection, members
+
+_DATABASES = {NB: "OVN_Northbound", SB: "OVN_Southbound"}
+ELECTION_TIMERS = {NB: 10_000, SB: 16_000}
+"""Milliseconds without a message of the leader after which a member starts an election. ovsdb-server's default of 1000
+is too short for a large database: while a member writes a snapshot or sends a database to many clients, it answers
+nothing. The figures of OpenShift's network operator (OVN_NB_RAFT_ELECTION_TIMER, OVN_SB_RAFT_ELECTION_TIMER)."""
+
+
+def configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
+    if name in _DATABASES:
+        return (
+            TextFile("ovn-member.json", (_member(wiring, name),)),
+            TextFile("ovn-member.py", (scripts.text("ovn_member.py"),)),
+        )
+    return (TextFile("ovn-northd.sh", (_northd(wiring),)),)
+
+
+def _member(wiring: Wiring, name: str) -> str:
+    settings = {
+        "database": _DATABASES[name],
+        "schema": f"/usr/share/ovn/{name}.ovsschema",
+        "client": f"{name}ctl",
+        "port": wiring.records.port(name, CLIENTS[name]),
+        "peers": wiring.records.port(name, "peers"),
+        "raft": wiring.records.port(name, "raft"),
+        "members": members(wiring, name),
+        "election_timer": ELECTION_TIMERS[name],
+        "probe": PROBE,
+    }
+    return json.dumps(settings, indent=2) + "\n"
+
+
+def _northd(wiring: Wiring) -> str:
+    options = (
+        f"--ovnnb-db={connection(wiring, NB)}",
+        f"--ovnsb-db={connection(wiring, SB)}",
+        "--unixctl=/tmp/ovn-northd.ctl",
+        "-vconsole:info -vsyslog:off -vfile:off",
+    )
+    return "exec ovn-northd " + " ".join(options) + "\n"

@@ -1,0 +1,105 @@
+"""Reads a database of OVN, a Raft cluster of ovsdb-server: its members, its leader and its log."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from blueprint.plan.quorum_limits import majority
+from operations.living.answers import DISK, Answer, Unanswered, disk_use
+from operations.living.quorum import LivingMember, LivingQuorum, heard
+
+STATUS = "status"
+BACKLOG = 1000
+"""Entries of the log that are not committed or applied from which the database is called behind. Project figure."""
+_DATABASES = {"ovn-nb": "OVN_Northbound", "ovn-sb": "OVN_Southbound"}
+_SERVER = re.compile(r"^ +([0-9a-f]{4}) \(\1 at tcp:([^.:]+)[^)]*\)", re.MULTILINE)
+_CONTROL = "/tmp/ovsdb-server.ctl"  # noqa: S108 - in the member's container (openstack/scripts/ovn_member.py)
+
+
+@dataclass(frozen=True)
+class _Status:
+    """What a member says: its own id, its leader's, its state, and the name of each server by id."""
+
+    server: str
+    leader: str
+    state: str
+    role: str
+    behind: int
+    servers: tuple[tuple[str, str], ...]
+    """Pairs of id and name. A member that lost its volume has two ids until the leader removes the old one."""
+
+    @property
+    def takes_part(self) -> bool:
+        return self.state == "cluster member" and self.leader not in ("", "unknown")
+
+
+def questions(process: str) -> dict[str, str]:
+    """Returns the questions to a member of a database."""
+    status = f"ovs-appctl --timeout=8 --target {_CONTROL} cluster/status {_DATABASES[process]}"
+    return {STATUS: status, DISK: "df -Pk /var/lib/ovn"}
+
+
+def read(name: str, declared: Sequence[str], answers: Mapping[str, Answer]) -> LivingQuorum:
+    """Returns the state of a database. `declared`: names of the stack's members; `answers`: theirs, by name."""
+    found, silent = heard(declared, answers, _status)
+    leaders = Counter(
+        each.server if each.leader == "self" else each.leader for each in found.values() if each.takes_part
+    )
+    leader = max(leaders, key=lambda each: (leaders[each], each), default="")
+    together = {member for member, each in found.items() if each.takes_part and leader in (each.server, each.leader)}
+    members = tuple(
+        silent.get(member) or _member(member, found[member], member in together, answers[member]) for member in declared
+    )
+    return LivingQuorum(
+        name,
+        "ovn",
+        members,
+        serves=len(together) >= majority(len(declared)) if found else None,
+        troubles=tuple(_troubles(found, leader, declared)),
+    )
+
+
+def _status(answer: Answer) -> _Status:
+    text = answer.text(STATUS)
+    if not (state := _field(text, "Status")):
+        raise Unanswered("what it says is not the status of a cluster")
+    behind = sum(int(_field(text, f"Entries not yet {what}") or 0) for what in ("committed", "applied"))
+    return _Status(
+        _field(text, "Server ID").partition(" ")[0],
+        _field(text, "Leader"),
+        state,
+        _field(text, "Role"),
+        behind,
+        tuple(_SERVER.findall(text)),
+    )
+
+
+def _field(text: str, name: str) -> str:
+    found = re.search(rf"^{name}: (.+)$", text, re.MULTILINE)
+    return found[1].strip() if found else ""
+
+
+def _member(name: str, status: _Status, takes_part: bool, answer: Answer) -> LivingMember:
+    if takes_part:
+        says = status.role
+    elif status.takes_part:
+        says = f"follows another leader, {status.leader}"
+    else:
+        says = f"{status.state}, knows no leader" if status.state == "cluster member" else status.state
+    return LivingMember(name, takes_part, says, leads=takes_part and status.role == "leader", troubles=disk_use(answer))
+
+
+def _troubles(found: Mapping[str, _Status], leader: str, declared: Sequence[str]) -> list[str]:
+    view = next((each for each in found.values() if each.server == leader), None)
+    if view is None:
+        return []
+    troubles = [f"{view.behind} entries of the leader's log wait"] if view.behind >= BACKLOG else []
+    for member, count in Counter(member for _, member in view.servers).items():
+        if count > 1:
+            troubles.append(f"{member} is {count} times in the list of members: the old identity is not removed yet")
+    if missing := sorted(set(declared) - {member for _, member in view.servers}):
+        troubles.append(f"not in the list of members: {', '.join(missing)}")
+    return troubles

@@ -1,0 +1,155 @@
+"""OVN's databases, their clients and Neutron's configuration name the same members, and no member has an address."""
+
+from __future__ import annotations
+
+import configparser
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+
+from blueprint.architecture.loader import load_architecture
+from blueprint.architecture.ovn_rows import with_ovn
+from blueprint.openstack import options
+from blueprint.plan.planner import plan
+from blueprint.releases import DISTRO_VERSIONS
+from blueprint.stackfile.settings import Networks
+from openstack.config.layers import ConfigFile
+from openstack.config.wiring import wiring
+from openstack.project_definitions import processes, projects
+from policy.facts.architecture import built_in
+from tests.projects import OPTION_FILES
+from tests.stacks import full_size, parsed
+from tests.trials.services.stack import documents
+from trials.services.containers import TriedContainer, read
+
+PLUGIN = "/etc/neutron/plugins/ml2/ml2_conf.ini"
+
+
+def address(database: str, port: int) -> str:
+    names = (f"{database}-{number}.{database}-members.openstack.svc.cluster.local" for number in range(3))
+    return ",".join(f"tcp:{name}:{port}" for name in names)
+
+
+NB, SB = address("ovn-nb", 6641), address("ovn-sb", 6642)
+
+
+@pytest.fixture(scope="module")
+def containers() -> Mapping[str, TriedContainer]:
+    return read(documents("dev", networks=Networks(backend="ovn")))
+
+
+def ini(container: TriedContainer, path: str) -> configparser.ConfigParser:
+    parser = configparser.ConfigParser(interpolation=None)
+    parser.read_string(container.text(path))
+    return parser
+
+
+@pytest.mark.parametrize(
+    ("name", "database", "port", "timer"), [("nb", "Northbound", 6641, 10_000), ("sb", "Southbound", 6642, 16_000)]
+)
+def test_a_member_knows_all_members(
+    containers: Mapping[str, TriedContainer], name: str, database: str, port: int, timer: int
+) -> None:
+    written = json.loads(containers[f"ovn-{name}/ovn-{name}-db-server"].text("/etc/ovn/member.json"))
+    assert (written["database"], written["port"], written["client"]) == (f"OVN_{database}", port, f"ovn-{name}ctl")
+    assert ",".join(f"tcp:{each}:{port}" for each in written["members"]) == address(f"ovn-{name}", port)
+    assert (written["election_timer"], written["probe"]) == (timer, 60_000)
+
+
+def test_every_client_knows_every_member(containers: Mapping[str, TriedContainer]) -> None:
+    northd = containers["ovn-northd/ovn-northd"].text("/usr/local/bin/ovn-northd.sh")
+    assert f"--ovnnb-db={NB} --ovnsb-db={SB}" in northd
+    plugin = ini(containers["neutron-server/neutron-server"], PLUGIN)
+    assert (plugin["ovn"]["ovn_nb_connection"], plugin["ovn"]["ovn_sb_connection"]) == (NB, SB)
+    agent = containers["neutron-ovn-metadata-agent/neutron-ovn-metadata-agent"]
+    assert ini(agent, "/etc/neutron/neutron_ovn_metadata_agent.ini")["ovn"]["ovn_sb_connection"] == SB
+    chassis = containers["ovn-controller/ovn-controller"].text("/etc/ovn/chassis")
+    assert f"ovn-remote {SB}\n" in chassis
+
+
+def test_neutron_has_the_plugins_of_ovn(containers: Mapping[str, TriedContainer]) -> None:
+    server = containers["neutron-server/neutron-server"]
+    plugin = ini(server, PLUGIN)["ml2"]
+    assert (plugin["mechanism_drivers"], plugin["project_network_types"]) == ("ovn", "geneve")
+    general = ini(server, "/etc/neutron/neutron.conf")["DEFAULT"]
+    assert general["service_plugins"] == "ovn-router"
+    assert not {"l3_ha", "dhcp_agents_per_network"} & general.keys()
+
+
+def test_all_neutrons_processes_resolve_names(containers: Mapping[str, TriedContainer]) -> None:
+    clients = [
+        each for each in containers.values() if each.workload in ("neutron-server", "neutron-ovn-metadata-agent")
+    ]
+    assert len(clients) == 5
+    for each in clients:
+        assert each.variables["PYTHONPATH"] == "/etc/neutron/python"
+        assert "class ub_ctx" in each.text("/etc/neutron/python/unbound.py")
+
+
+def test_gateways_are_on_network_nodes_only(containers: Mapping[str, TriedContainer]) -> None:
+    texts = {name: containers[f"{name}/ovn-controller"].text("/etc/ovn/chassis") for name in _WORKLOADS}
+    assert "ovn-cms-options\n" in texts["ovn-controller"]
+    assert "ovn-cms-options enable-chassis-as-gw\n" in texts["ovn-controller-network"]
+
+
+_WORKLOADS = ("ovn-controller", "ovn-controller-network")
+
+
+def test_the_agents_password_is_in_no_config_map(containers: Mapping[str, TriedContainer]) -> None:
+    agent = containers["neutron-ovn-metadata-agent/neutron-ovn-metadata-agent"]
+    written = ini(agent, "/etc/neutron/neutron_ovn_metadata_agent.ini")
+    assert "metadata_proxy_shared_secret" not in written["DEFAULT"]
+    assert not ini(agent, "/etc/neutron/neutron.conf").has_section("database")
+    assert "metadata_proxy_shared_secret" in agent.text("/etc/neutron/neutron.conf.d/metadata.conf")
+
+
+def test_a_stack_without_ovn_has_none_of_it() -> None:
+    found = read(documents("dev"))
+    assert not [name for name in found if name.startswith("ovn-")]
+    server = found["neutron-server/neutron-server"]
+    assert "PYTHONPATH" not in server.variables
+    assert "/etc/neutron/python/unbound.py" not in server.files
+    assert not ini(server, PLUGIN).has_section("ovn")
+
+
+def test_a_process_comes_after_the_one_that_answers_its_start() -> None:
+    settings = parsed(full_size("100", networks={"backend": "ovn"}))
+    for project in projects(settings.records):
+        names = [process.name for process in project.processes]
+        for place, process in enumerate(project.processes):
+            assert process.after is None or process.after in names[:place], process.name
+
+
+@pytest.mark.parametrize("name", ["100", "300", "500", "1000"])
+def test_every_row_runs_as_something(name: str) -> None:
+    settings = parsed(full_size("100", networks={"backend": "ovn"}))
+    rows = with_ovn(load_architecture(name)).rows
+    with_rows = {name for name, process in processes(settings.records).items() if process.companion is None}
+    assert {row.service for row in rows if not row.replaced_by} == with_rows
+
+
+@pytest.mark.parametrize("name", ["100", "300", "500", "1000"])
+def test_the_policy_requires_the_same_rows(name: str) -> None:
+    own = with_ovn(load_architecture(name)).rows
+    required = built_in(name).with_ovn().rows
+    facts = [(row.row, row.service, row.instances, row.runs_on, row.quorum, row.admits, row.beside) for row in own]
+    assert facts == [
+        (row.row, row.service, row.instances, row.runs_on, row.quorum, row.admits, row.beside) for row in required
+    ]
+
+
+@pytest.mark.parametrize("release", DISTRO_VERSIONS)
+def test_every_option_is_one_of_the_release(release: str) -> None:
+    settings = parsed(full_size("100", networks={"backend": "ovn"}))
+    around = replace(wiring(plan(settings), "openstack"), release=release)
+    (neutron,) = (each for each in projects(settings.records) if each.name == "neutron")
+    for process in neutron.processes:
+        for file in neutron.configure(around, process.name):
+            if isinstance(file, ConfigFile) and file.name in OPTION_FILES["neutron"]:
+                known = options.listed(release, file.name)
+                for section, written in file.document().items():
+                    own = known.get(options.as_listed(section), {})
+                    renamed = [name for name in written if name in own and own[name].renamed]
+                    assert (written.keys() - own.keys(), renamed) == (set(), []), (file.name, section)

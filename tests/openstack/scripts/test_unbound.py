@@ -1,0 +1,29 @@
+"""The module unbound of Neutron's containers resolves names as the library `ovs` asks for them."""
+
+from __future__ import annotations
+
+from openstack.scripts import unbound
+
+
+def test_a_name_has_the_systems_address() -> None:
+    error, result = unbound.ub_ctx().resolve("localhost", unbound.RR_TYPE_A)
+    assert (error, result.havedata, result.data.as_raw_data()[0]) == (0, True, "127.0.0.1")
+
+
+def test_a_name_without_an_address_has_no_data() -> None:
+    error, result = unbound.ub_ctx().resolve("no-such-name.invalid", unbound.RR_TYPE_A)
+    assert (error, result.havedata, result.data.as_raw_data()) == (0, False, [])
+
+
+def test_an_answer_is_there_at_once() -> None:
+    said: list[object] = []
+    context = unbound.ub_ctx()
+
+    def answered(*words: object) -> None:
+        said.extend(words)
+
+    error, _ = context.resolve_async("localhost", "request", answered, unbound.RR_TYPE_A)
+    request, failed, result = said
+    assert (error, request, failed, context.process()) == (0, "request", 0, 0)
+    assert isinstance(result, unbound.Resolution)
+    assert result.qtype == unbound.RR_TYPE_A
