@@ -24,7 +24,7 @@ NEEDS = {
     "browser": {"chromium"},
 }
 """Each mark for what a test needs, with the fixtures that bring it. `pytest -m "not engine"` leaves such tests out."""
-OF_SERVICES = {"bind_root", "ceph_root", "programs", "python", "root", "switch_root"}
+OF_SERVICES = {"bind_root", "ceph_root", "ovn_root", "programs", "python", "root", "switch_root"}
 """Fixtures of tests/trials/services that bring real programs; elsewhere, fixtures of these names bring less."""
 
 

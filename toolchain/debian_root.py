@@ -1,10 +1,10 @@
 """Creates Debian root file systems for trials with real programs.
 
 There are roots for the database, the message queue and Prometheus; for Ceph; for Open vSwitch and QEMU; for BIND; for
-a machine of the machine lab; for the lab's images of nginx and kube-proxy; for virtual machines of libvirt; for an
-emulated host of the lab; and for a bare machine, which Quorate prepares. mmdebstrap creates a root in the user's cache,
-once for all clones, from the Debian mirror of the machine. This requires root and apt; without them, the trials are
-skipped.
+OVN; for a machine of the machine lab; for the lab's images of nginx and kube-proxy; for virtual machines of libvirt;
+for an emulated host of the lab; and for a bare machine, which Quorate prepares. mmdebstrap creates a root in the user's
+cache, once for all clones, from the Debian mirror of the machine. This requires root and apt; without them, the trials
+are skipped.
 """
 
 from __future__ import annotations
@@ -101,6 +101,11 @@ SWITCH = Root(
 """The root with Open vSwitch and QEMU, for guests that talk through the switch."""
 DNS = Root(packages=("bind9", "bind9-dnsutils"), programs=("usr/sbin/named", "usr/bin/dig"))
 """The root with BIND, which runs beside designate-mdns."""
+OVN = Root(
+    packages=("iproute2", "openvswitch-switch", "ovn-central", "ovn-host", "procps", "python3"),
+    programs=("usr/bin/ovn-northd", "usr/bin/ovn-controller", "usr/sbin/ovsdb-server", "usr/bin/ovs-appctl"),
+)
+"""The root with the databases and controllers of OVN."""
 MACHINE = Root(
     packages=(
         "ca-certificates",

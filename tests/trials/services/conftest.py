@@ -40,6 +40,12 @@ def bind_root() -> Path:
     return _made(debian_root.DNS)
 
 
+@pytest.fixture(scope="session")
+def ovn_root() -> Path:
+    """A Debian root with OVN."""
+    return _made(debian_root.OVN)
+
+
 def _made(wanted: debian_root.Root) -> Path:
     try:
         testbed.check()
