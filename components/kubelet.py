@@ -27,6 +27,9 @@ JOINING = "/run/quorate-discovery.conf"
 """A copy of it with the address of an API server that answers, while kubeadm joins the machine."""
 
 KUBEADM = "kubeadm.k8s.io/v1beta4"
+TIMEOUTS = {"controlPlaneComponentHealthCheck": "10m0s", "kubernetesAPICall": "3m0s", "tlsBootstrap": "10m0s"}
+"""How long kubeadm waits for a new API server, for one of its answers, and for a kubelet's certificate. With its
+defaults, 4, 1 and 5 min, it gave up on emulated processors and had to be run again. Project figures."""
 
 
 def parts(node: Node) -> Parts:
@@ -106,6 +109,7 @@ def join_configuration(node: Node) -> dict[str, Any]:
         "discovery": {"file": {"kubeConfigPath": JOINING}},
         "nodeRegistration": node_registration(node),
         "patches": {"directory": PATCHES},
+        "timeouts": TIMEOUTS,
     }
 
 

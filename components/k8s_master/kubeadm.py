@@ -178,6 +178,7 @@ def _init_configuration(master: Node) -> dict[str, Any]:
         "localAPIEndpoint": _endpoint(),
         "nodeRegistration": kubelet.node_registration(master),
         "patches": {"directory": PATCHES},
+        "timeouts": kubelet.TIMEOUTS,
     }
 
 
