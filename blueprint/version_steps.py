@@ -38,6 +38,10 @@ IMAGE = "quorate:services.{}.image"
 OPENSTACK, KUBERNETES, DATABASE, BROKER, CEPH = "OpenStack", "Kubernetes", "database", "broker", "Ceph"
 BACKEND = "networks"
 """The part that connects virtual machines: a cloud with OVN records `ovn`, one with Open vSwitch's agents nothing."""
+AUTHORITY = "authority"
+"""A certificate authority, such as `authority etcd`. Its version is the generation in use and those that are trusted,
+as in `1 of 1+2`; one that is not recorded has the first generation only."""
+_FIRST = "1 of 1"
 
 TABLE: Mapping[str, Steps] = {
     OPENSTACK: Steps(
@@ -87,6 +91,7 @@ class VersionFault(StrEnum):
     NO_STEP = "version-step-supported"
     TOGETHER = "one-version-at-a-time"
     NO_OPERATION = "live-upgrade-has-operation"
+    UNTRUSTED = "authority-trusted-before-use"
 
 
 @dataclass(frozen=True)
@@ -165,6 +170,7 @@ def problems(before: Versions, after: Versions, *, is_live: bool) -> list[Versio
     changed = changes(before, after)
     found = [problem for each in changed for problem in _step(each)]
     found += _together(changed)
+    found += _untrusted(before, after)
     if is_live:
         found += [_without_operation(each) for each in changed if each.is_certain]
         found += _other_backend(before, after)
@@ -232,6 +238,35 @@ def _other_backend(before: Versions, after: Versions) -> Iterator[VersionProblem
             f"the backend of networks from {old} to {new} on a running cloud",
             f"{old}: nothing moves the ports and routers that there are (docs/not-built.md)",
         )
+
+
+def _untrusted(before: Versions, after: Versions) -> Iterator[VersionProblem]:
+    """Yields a problem for each authority whose members would refuse each other while one after the other changes."""
+    for name in sorted({*before, *after}):
+        part, _, service = name.partition(" ")
+        if part != AUTHORITY:
+            continue
+        (used, trusted), (use, trust) = (_generations(each.get(name, _FIRST)) for each in (before, after))
+        key = f"quorate:certificates.{service}"
+        if use not in trusted:
+            yield VersionProblem(
+                VersionFault.UNTRUSTED,
+                f"{key}.uses",
+                f"{use}, which members that were not restarted do not trust yet",
+                f"{used}, with trusts: {sorted({used, use})}; deploy that to all members first",
+            )
+        if used not in trust:
+            yield VersionProblem(
+                VersionFault.UNTRUSTED,
+                f"{key}.trusts",
+                f"without {used}, which members that were not restarted still use",
+                f"{sorted({used, use})} until all of them use {use}" if use in trusted else f"{sorted({used, use})}",
+            )
+
+
+def _generations(version: str) -> tuple[int, set[int]]:
+    used, _, trusted = version.partition(" of ")
+    return int(used), {int(each) for each in trusted.split("+")}
 
 
 def _numbers(version: str) -> tuple[int, ...]:

@@ -12,6 +12,7 @@ from policy.facts.deployed_versions import deployed_versions
 _RISKS = {
     VersionFault.NO_STEP: "The data of the older version is lost, or no program reads it any more.",
     VersionFault.TOGETHER: "Several quorums lack a member at the same time.",
+    VersionFault.UNTRUSTED: "Members of etcd refuse each other until all are changed, and the quorum is lost.",
     VersionFault.NO_OPERATION: "No backup is made, and no quorum is asked between its members.",
 }
 

@@ -40,7 +40,8 @@ class CloudArgs:
     @property
     def certificates(self) -> Pki:
         """The certificates of etcd and Kubernetes."""
-        return Pki(Keyring("kubernetes", self.root_secret, given=self.given_secrets))
+        keyring = Keyring("kubernetes", self.root_secret, given=self.given_secrets)
+        return Pki(keyring, self.plan.settings.certificates.etcd)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from blueprint.openstack.projects.records import stack_records
 from blueprint.problems import Problem
 from blueprint.releases import DISTRO_VERSIONS, KUBERNETES_MINORS
 from blueprint.stackfile import (
+    certificate_generations,
     cloud_content,
     environment_options,
     external_ceph,
@@ -87,6 +88,16 @@ def _target(settings: Settings) -> Iterator[Problem]:
         yield Problem("quorate:kubernetes", "is for a new cluster; with machines: existing, remove it")
     if existing and settings.api_servers:
         yield Problem("quorate:apiServers", "is for masters of a new cluster; with machines: existing, remove it")
+    if existing and "certificates" in settings.model_fields_set:
+        yield Problem(certificate_generations.KEY, "is for etcd of a new cluster; with machines: existing, remove it")
+    etcd = settings.certificates.etcd
+    if etcd.uses not in etcd.trusts:
+        yield Problem(
+            f"{certificate_generations.KEY}.etcd.uses",
+            f"is {etcd.uses}, which no member would accept; write it in trusts, or one of {list(etcd.trusts)} here",
+        )
+    if list(etcd.trusts) != sorted({*etcd.trusts}):
+        yield Problem(f"{certificate_generations.KEY}.etcd.trusts", "is not in ascending order, each generation once")
     if settings.template and existing:
         yield Problem(
             "quorate:template", "defines virtual machines that Quorate makes; with machines: existing, remove it"

@@ -18,6 +18,7 @@ from blueprint.openstack.projects.process_definition import Backend
 from blueprint.openstack.projects.records import Records, stack_records
 from blueprint.stackfile.api_servers import ApiProxy, ApiServers
 from blueprint.stackfile.ceph_settings import CephSettings, ExternalCeph
+from blueprint.stackfile.certificate_generations import CertificateGenerations
 from blueprint.stackfile.class_networks import CLASSES, ClassName, ClassNetwork
 from blueprint.stackfile.cloud_content import Bootstrap
 from blueprint.stackfile.image_settings import Images
@@ -408,6 +409,9 @@ class Settings(Strict):
         dict[str, SecretVersion],
         Field(description="secrets that were replaced, by name, such as nova/database; no secret is written here"),
     ] = {}
+    certificates: Annotated[
+        CertificateGenerations, Field(description="generations of certificate authorities, which replace one another")
+    ] = CertificateGenerations()
     images: Images = Images()
     ceph: Annotated[
         CephSettings | None, Field(description="left out: Quorate runs Ceph on the servers of role storage")

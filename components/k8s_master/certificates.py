@@ -19,8 +19,10 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 VALID_FROM = datetime(2026, 1, 1, tzinfo=UTC)
 VALID_UNTIL = datetime(2036, 1, 1, tzinfo=UTC)
-"""Validity of all certificates: ten years, as that of kubeadm's CA. Fixed times, because the current time would change
-every certificate at every preview. `make doctor` reports certificates that expire soon."""
+"""Validity of the first generation of certificates: ten years, as that of kubeadm's CA. Fixed times, because the
+current time would change every certificate at every preview. `make doctor` reports certificates that expire soon."""
+LONGER = 5
+"""Years for which a further generation is valid beyond the one before it. Project figure."""
 
 _ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
 """Order of the curve P-256 (NIST SP 800-186, 3.2.1.3)."""
@@ -41,12 +43,16 @@ class Pair:
 
 
 class Authority:
-    """A certificate authority. `secret`: a derived secret, from which its private key is computed."""
+    """A certificate authority. `secret`: a derived secret, from which its private key is computed.
 
-    def __init__(self, name: str, secret: str) -> None:
+    `generation`: of its key. A further one has another name, and is valid longer.
+    """
+
+    def __init__(self, name: str, secret: str, generation: int = 1) -> None:
         self._key = _private_key(secret)
-        self._name = _subject(name)
-        builder = _builder(self._name, self._name, self._key.public_key())
+        self._name = _subject(name if generation == 1 else f"{name} {generation}")
+        self._until = VALID_UNTIL.replace(year=VALID_UNTIL.year + LONGER * (generation - 1))
+        builder = _builder(self._name, self._name, self._key.public_key()).not_valid_after(self._until)
         builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         builder = builder.add_extension(_usage(is_authority=True), critical=True)
         identifier = x509.SubjectKeyIdentifier.from_public_key(self._key.public_key())
@@ -77,7 +83,7 @@ class Authority:
     ) -> Pair:
         key = _private_key(secret)
         issuer = x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key())
-        builder = _builder(subject, self._name, key.public_key(), *map(repr, names))
+        builder = _builder(subject, self._name, key.public_key(), *map(repr, names)).not_valid_after(self._until)
         builder = builder.add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         builder = builder.add_extension(_usage(is_authority=False), critical=True)
         builder = builder.add_extension(x509.ExtendedKeyUsage(purposes), critical=False)
@@ -107,7 +113,10 @@ def _subject(name: str, group: str = "") -> x509.Name:
 def _builder(
     subject: x509.Name, issuer: x509.Name, public: ec.EllipticCurvePublicKey, *more: str
 ) -> x509.CertificateBuilder:
-    """Returns a builder of a certificate without extensions. The serial number is a digest of names, key and `more`."""
+    """Returns a builder of a certificate without its end and extensions.
+
+    The serial number is a digest of names, key and `more`.
+    """
     encoded = public.public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
     content = "\n".join((issuer.rfc4514_string(), subject.rfc4514_string(), encoded.hex(), *more))
     serial = int.from_bytes(hashlib.sha256(content.encode()).digest()[:_SERIAL], "big")
@@ -118,7 +127,6 @@ def _builder(
         .public_key(public)
         .serial_number(serial)
         .not_valid_before(VALID_FROM)
-        .not_valid_after(VALID_UNTIL)
     )
 
 

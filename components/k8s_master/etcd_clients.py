@@ -1,7 +1,8 @@
 """What follows a change of etcd's members: the cluster's own configuration, and API servers that ask every member.
 
 kubeadm keeps the list of etcd's members in the cluster, for masters that join later, and in the manifest of each API
-server. An API server works while one member of its list answers, so its manifest changes after etcd has.
+server. An API server works while one member of its list answers, so its manifest changes after etcd has. It reads the
+authorities of etcd when it starts. So their generations are an annotation of its pod, and another one restarts it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from components import joining
 from components.k8s_master import cluster_objects, etcd
 from components.k8s_master.cluster_objects import INITIALISE, KUBECTL
 from components.k8s_master.versions import kubernetes
-from components.kubelet import CONFIGURATION, KUBERNETES
+from components.kubelet import CONFIGURATION, KUBERNETES, PATCHES
 from components.machine import File, Parts, Step
 from contract import API_PORT
 from files.yaml_writer import template
@@ -25,17 +26,31 @@ SPARED = 60
 RESTARTED = 180
 """Seconds until a restarted API server must be Ready. Project figure: a busy one-host lab takes up to 60."""
 _NAME = "quorate:leaving-node"
-_STATE = 'jsonpath={.spec.containers[0].command} {.status.conditions[?(@.type=="Ready")].status}'
+AUTHORITIES = "quorate.io/etcd-authorities"
+"""Annotation of an API server's pod: the generations of etcd's authority that it trusts; none for the first alone."""
+_STATE = (
+    r"jsonpath={.spec.containers[0].command} [{.metadata.annotations.quorate\.io/etcd-authorities}] "
+    '{.status.conditions[?(@.type=="Ready")].status}'
+)
+"""The API server's command line, the generations that it trusts, and whether it is ready."""
 _ENDPOINTS = """awk '$1 ~ /:$/ { listed = $1 == "endpoints:" } listed && $1 == "-" { print $2 }'"""
 _STORED = "jsonpath={.data.ClusterConfiguration}"
 
 
 def parts(plan: Plan, master: Node) -> Parts:
     """Returns a master's file and steps. The first master keeps what the whole cluster shares."""
+    trusted = _trusted(plan)
+    patch = template({"metadata": {"annotations": {AUTHORITIES: trusted}}})
+    files = (File(f"{PATCHES}/kube-apiserver.yaml", patch),) if trusted else ()
     if master != plan.masters[0]:
-        return Parts((), (_api_server(plan, master, "join"),))
+        return Parts(files, (_api_server(plan, master, "join"),))
     steps = (_api_server(plan, master, INITIALISE), _upload(plan), _ALLOW)
-    return Parts((File(LEAVING, template(*rights())),), steps)
+    return Parts((*files, File(LEAVING, template(*rights()))), steps)
+
+
+def _trusted(plan: Plan) -> str:
+    generations = plan.settings.certificates.etcd.trusts
+    return "" if generations == (1,) else "-".join(f"g{each}" for each in generations)
 
 
 def _api_server(plan: Plan, master: Node, after: str) -> Step:
@@ -63,14 +78,15 @@ fi
     pod = f"{KUBECTL} --namespace=kube-system get pod kube-apiserver-{master.name}"
     return Step(
         name="configure-api-server",
-        does="Lets the API server know all members of etcd. It restarts, after another one was asked.",
+        does="Lets the API server know all members and authorities of etcd. It restarts, after another one was asked.",
         check=f"""\
-grep -qx -- " *- --etcd-servers={servers}" "{manifest}\"""",
+grep -qx -- " *- --etcd-servers={servers}" "{manifest}" &&
+  [ "$(sed -n 's|^ *{AUTHORITIES}: ||p' "{manifest}")" = "{_trusted(plan)}" ]""",
         apply=f"""\
 {same}{spare if others else ""}kubeadm init phase control-plane apiserver --config "$ROOT{CONFIGURATION}"
 end=$(($(date +%s) + {RESTARTED}))
 until found=$({pod} --output='{_STATE}') &&
-  case $found in *"{servers}"*" True") ;; *) false ;; esac; do
+  case $found in *"{servers}"*" [{_trusted(plan)}] True") ;; *) false ;; esac; do
   if [ "$(date +%s)" -ge "$end" ]; then
     echo "the API server is not ready after {RESTARTED} s: $found" >&2
     exit 1

@@ -17,6 +17,7 @@ import pulumi
 import yaml
 
 from blueprint.plan.nodes import Node
+from blueprint.stackfile.certificate_generations import Generations
 from components.k8s_master.certificates import Authority, Pair, key_pair
 from components.kubelet import DISCOVERY
 from components.machine import File, Unit
@@ -43,10 +44,14 @@ Contents = Mapping[str, str]
 
 
 class Pki:
-    """Certificates and keys of a stack. `keyring`: derives their secrets, and has those that machines were given."""
+    """Certificates and keys of a stack. `keyring`: derives their secrets, and has those that machines were given.
 
-    def __init__(self, keyring: Keyring) -> None:
+    `etcd`: the generations of etcd's authority.
+    """
+
+    def __init__(self, keyring: Keyring, etcd: Generations = Generations()) -> None:  # noqa: B008 - it is frozen
         self.keyring = keyring
+        self._etcd = etcd
 
     def etcd_files(self, machine: Node, restarts: Unit) -> tuple[File, ...]:
         """Returns the certificates of the member of etcd on `machine`; on a master also its API server's for etcd.
@@ -54,18 +59,16 @@ class Pki:
         `restarts`: etcd's unit.
         """
         paths = [f"{ETCD}/{name}" for name in ("ca.crt", "server.crt", "server.key", "peer.crt", "peer.key")]
-        member = self._files(paths, lambda reveal: dict(_etcd_member(machine, reveal)), restarts)
+        member = self._files(paths, lambda reveal: dict(_etcd_member(machine, self._etcd, reveal)), restarts)
         if MASTER_POOL not in machine.roles:
             return member
         client = [f"{ETCD_CLIENT}.{end}" for end in ("crt", "key")]
-        return member + self._files(client, lambda reveal: dict(_etcd_client(reveal)))
+        return member + self._files(client, lambda reveal: dict(_etcd_client(self._etcd, reveal)))
 
     def etcd_client_files(self) -> tuple[File, ...]:
         """Returns what the API server of a master without a member needs: etcd's authority, and its certificate."""
         paths = [f"{ETCD}/ca.crt", *(f"{ETCD_CLIENT}.{end}" for end in ("crt", "key"))]
-        return self._files(
-            paths, lambda reveal: {paths[0]: _etcd_authority(reveal).pair.public, **dict(_etcd_client(reveal))}
-        )
+        return self._files(paths, lambda reveal: dict(_etcd_client_alone(self._etcd, reveal)))
 
     def kubernetes_files(self) -> tuple[File, ...]:
         """Returns the files that all masters share: two authorities, and the keys that sign service accounts."""
@@ -116,8 +119,16 @@ def _at(contents: pulumi.Output[dict[str, T]], path: str) -> pulumi.Output[T]:
     return contents.apply(lambda found: found[path])
 
 
-def _etcd_authority(reveal: Reveal) -> Authority:
-    return Authority("etcd-ca", reveal("etcd-ca"))
+def _etcd_authority(generation: int, reveal: Reveal) -> Authority:
+    return Authority("etcd-ca", reveal(_key("etcd-ca", generation)), generation)
+
+
+def _etcd_trusted(generations: Generations, reveal: Reveal) -> str:
+    return "".join(_etcd_authority(each, reveal).pair.public for each in generations.trusts)
+
+
+def _key(name: str, generation: int) -> str:
+    return name if generation == 1 else f"{name}:{generation}"
 
 
 def _kubernetes_authority(reveal: Reveal) -> Authority:
@@ -128,18 +139,24 @@ def _compute_authority(reveal: Reveal) -> Authority:
     return Authority("compute-ca", reveal("compute-ca"))
 
 
-def _etcd_member(master: Node, reveal: Reveal) -> Iterator[tuple[str, str]]:
-    authority = _etcd_authority(reveal)
+def _etcd_member(master: Node, generations: Generations, reveal: Reveal) -> Iterator[tuple[str, str]]:
+    authority = _etcd_authority(generations.uses, reveal)
     addresses = (IPv4Address(master.address), IPv4Address("127.0.0.1"))
-    yield f"{ETCD}/ca.crt", authority.pair.public
+    yield f"{ETCD}/ca.crt", _etcd_trusted(generations, reveal)
     for purpose in ("server", "peer"):
-        pair = authority.member(master.name, addresses, reveal(f"etcd-{purpose}/{master.name}"))
+        key = _key(f"etcd-{purpose}/{master.name}", generations.uses)
+        pair = authority.member(master.name, addresses, reveal(key))
         yield from _pair(f"{ETCD}/{purpose}", pair)
 
 
-def _etcd_client(reveal: Reveal) -> Iterator[tuple[str, str]]:
-    name = "kube-apiserver-etcd-client"
-    yield from _pair(ETCD_CLIENT, _etcd_authority(reveal).client(name, reveal(name)))
+def _etcd_client(generations: Generations, reveal: Reveal) -> Iterator[tuple[str, str]]:
+    name, generation = "kube-apiserver-etcd-client", generations.uses
+    yield from _pair(ETCD_CLIENT, _etcd_authority(generation, reveal).client(name, reveal(_key(name, generation))))
+
+
+def _etcd_client_alone(generations: Generations, reveal: Reveal) -> Iterator[tuple[str, str]]:
+    yield f"{ETCD}/ca.crt", _etcd_trusted(generations, reveal)
+    yield from _etcd_client(generations, reveal)
 
 
 def _shared(reveal: Reveal) -> Iterator[tuple[str, str]]:

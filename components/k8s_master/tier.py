@@ -6,7 +6,6 @@ register facts, which policy rules evaluate. Physical machines of role etcd are 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import contract
@@ -29,16 +28,18 @@ from components.k8s_master.versions import kubernetes
 from components.machine import Parts
 
 
-class Etcd(Component[Sequence[Node]]):
+class Etcd(Component[Plan]):
     """The members of etcd: one on each machine of role etcd or, without such machines, on each master."""
 
     token = contract.ETCD
 
     @staticmethod
-    def facts(args: Sequence[Node]) -> Facts:
-        return plain(members=[{"node": node.name, "server": node.server, "address": node.address} for node in args])
+    def facts(args: Plan) -> Facts:
+        members = [{"node": node.name, "server": node.server, "address": node.address} for node in args.members]
+        authority = args.settings.certificates.etcd
+        return plain(members=members, **({} if authority.is_first else {"authority": str(authority)}))
 
-    def build(self, name: str, args: Sequence[Node]) -> None:
+    def build(self, name: str, args: Plan) -> None:
         """Creates no resources: the files of etcd's members belong to their machines."""
 
 
@@ -70,7 +71,7 @@ class MasterTier(Component[Plan]):
         return plain(masters=masters, version=kubernetes(args))
 
     def build(self, name: str, args: Plan) -> None:
-        self.etcd = Etcd(f"{name}-etcd", args.members, self.child())
+        self.etcd = Etcd(f"{name}-etcd", args, self.child())
         if calico.is_installed(args):
             self.calico = Calico(f"{name}-calico", args, self.child())
 

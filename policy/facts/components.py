@@ -95,6 +95,11 @@ class EtcdFacts(ComponentFacts):
     def members(self) -> tuple[MemberFacts, ...]:
         return _members(self._facts.at("members"))
 
+    @property
+    def authority(self) -> str:
+        """Generations of the authority, such as "1 of 1+2" (blueprint/version_steps.py); "" if there is only one."""
+        return self._facts.at("authority").text()
+
 
 class MasterTierFacts(ComponentFacts):
     """The masters of a Kubernetes cluster."""

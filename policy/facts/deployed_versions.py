@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from blueprint.version_steps import BROKER, CEPH, DATABASE, KUBERNETES, OPENSTACK
+from blueprint.version_steps import AUTHORITY, BROKER, CEPH, DATABASE, KUBERNETES, OPENSTACK
 from formats import image_reference
 from policy.facts.programs import QuorumKind
 from policy.facts.quorums.quorums import quorum_of
@@ -20,6 +20,9 @@ def deployed_versions(facts: Facts) -> dict[str, str]:
     for cloud in facts.clouds:
         if cloud.release:
             found[OPENSTACK] = cloud.release
+    for etcd in facts.etcds:
+        if etcd.authority:
+            found[f"{AUTHORITY} etcd"] = etcd.authority
     for machine in facts.machines:
         for document in machine.of_kind("ClusterConfiguration") if machine.is_master else ():
             found[KUBERNETES] = str(document.get("kubernetesVersion", "")).removeprefix("v")

@@ -64,6 +64,23 @@ def version_step_supported(facts: Facts, update: VersionUpdate) -> Iterator[Rule
 
 
 @rule(
+    id=VersionFault.UNTRUSTED.value,
+    title="Members trust a new certificate authority before one of them uses it, and the old one until none does",
+    severity=Severity.CRITICAL,
+    rationale="Members change one after the other, so that the old and the new state run side by side. A member whose "
+    "certificate others do not trust, or that does not trust theirs, is cut off from the quorum.",
+    sources=(RuleSource("project", "Updates", 10),),
+    remediation="Replace an authority in three deployments: trust both generations, use the new one, trust it alone.",
+    subjects=_updates,
+    not_applicable_reason=NO_VERSIONS,
+    since="0.7.0",
+)
+def authority_trusted_before_use(facts: Facts, update: VersionUpdate) -> Iterator[RuleProblem]:
+    """Compares the generations of the last deployment with those of the components."""
+    yield from _found(facts, update, VersionFault.UNTRUSTED)
+
+
+@rule(
     id=VersionFault.TOGETHER.value,
     title="An update changes the version of one of OpenStack, Kubernetes, database, broker and Ceph",
     severity=Severity.CRITICAL,

@@ -124,6 +124,7 @@ NOT_APPLICABLE = {
     "scheduler-workers",
     "server-label-is-true",
     "upgrade-after-backup",
+    "authority-trusted-before-use",
     "version-step-supported",
     "virt-disclaimers-acknowledged",
     "virt-host-is-protected",

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from blueprint.plan.nodes import Node
 from blueprint.plan.planner import plan
+from blueprint.stackfile.certificate_generations import Generations
 from blueprint.stackfile.loader import load_file
 from components import templates
 from components.k8s_master import etcd
@@ -25,7 +26,6 @@ from components.k8s_master.certificates import Authority
 from tests.blueprint.stackfile.placeholders import CERTIFICATES
 from tests.stacks import STACKS
 
-AUTHORITY = Authority("etcd-ca", "secret")
 LIMIT = 90.0
 """Seconds until a condition must hold. Project figure."""
 
@@ -45,6 +45,7 @@ run)
   echo $$ >"$ROOT/group"
   while [ -e "$ROOT/started" ]; do
     (
+      mkdir -p "$ROOT/run/etcd" && cp "$ROOT"/etc/etcd/pki/* "$ROOT/run/etcd" # as the unit does
       set -a
       . "$ROOT/etc/etcd/etcd.env"
       . "$ROOT/etc/etcd/member.env"
@@ -168,12 +169,7 @@ class Masters:
         parts = etcd.parts(master.node, nodes, CERTIFICATES)
         for path, text in templates.fill(parts.plain_files, {}).items():
             _write(master.root / path[1:], _local(text, master) if path.endswith(".env") else text)
-        pki = {"ca.crt": AUTHORITY.pair.public}
-        for purpose in ("server", "peer"):
-            pair = AUTHORITY.member(master.name, [IPv4Address(master.node.address)], f"{purpose}/{master.name}")
-            pki |= {f"{purpose}.crt": pair.public, f"{purpose}.key": pair.private}
-        for name, text in pki.items():
-            _write(master.root / "etc/etcd/pki" / name, text)
+        certify(master, Generations())
         (master.root / "var/lib/etcd").mkdir(parents=True, exist_ok=True)
         (master.root / "var/lib/etcd").chmod(0o700)
         for name, text in (("systemctl", _SYSTEMCTL), ("kubectl", _KUBECTL), ("chown", "#!/bin/sh\n")):
@@ -196,6 +192,18 @@ def masters(directory: Path, programs: Sequence[Path]) -> Generator[Masters]:
         yield made
     finally:
         made.end()
+
+
+def certify(master: Master, generations: Generations) -> None:
+    """Writes the certificates of a master's member, which reads them when it starts."""
+    authorities = {each: Authority("etcd-ca", f"secret {each}", each) for each in range(1, 3)}
+    files = {"ca.crt": "".join(authorities[each].pair.public for each in generations.trusts)}
+    for purpose in ("server", "peer"):
+        secret = f"{purpose}/{master.name} {generations.uses}"
+        pair = authorities[generations.uses].member(master.name, [IPv4Address(master.node.address)], secret)
+        files |= {f"{purpose}.crt": pair.public, f"{purpose}.key": pair.private}
+    for name, text in files.items():
+        _write(master.root / "etc/etcd/pki" / name, text)
 
 
 def until(condition: Callable[[], bool]) -> float:
@@ -228,7 +236,7 @@ def _local(text: str, master: Master) -> str:
     return (
         text.replace(f",https://127.0.0.1:{etcd.CLIENT_PORT}", "")
         .replace("=/var/lib/etcd", f"={master.root}/var/lib/etcd")
-        .replace(f"={etcd.RUNTIME}/", f"={master.root}/etc/etcd/pki/")
+        .replace(f"={etcd.RUNTIME}/", f"={master.root}{etcd.RUNTIME}/")
     )
 
 

@@ -25,10 +25,11 @@ from console.errors import UserError
 from console.progress import Reporter
 from tests.blueprint.stackfile.placeholders import CERTIFICATES
 from tests.components.machine.test_directory import machines
-from tests.stacks import STACKS
+from tests.stacks import STACKS, parsed
 from toolchain import debian_root
 
 UNITS = "/etc/systemd/system/"
+MASTER = plan(load_file(STACKS["dev"])).masters[0]
 _HARMLESS = re.compile("Ignored configuration document|The recommended value for")
 """Warnings of kubeadm: about documents for its other commands, and about the second name server of pods."""
 _COMMAND = re.compile(r"^Exec\w+=[-+!@:]*(\S+)", re.MULTILINE)
@@ -75,6 +76,39 @@ def test_kubeadm_accepts_its_configuration(tmp_path: Path, stack: Plan, binaries
         done = run(binaries / "kubeadm", "config", "validate", "--config", file)
         other = [line for line in done.stdout.splitlines() if not _HARMLESS.search(line)]
         assert (done.returncode, other) == (0, ["ok"])
+
+
+@pytest.mark.parametrize("trusts", [[1], [1, 2], [2]])
+def test_another_authority_of_etcd_changes_the_manifest_of_the_api_server(
+    trusts: list[int], tmp_path: Path, binaries: Path
+) -> None:
+    """So kubelet restarts the API server, and the step's check is content afterwards, and with these alone."""
+    manifest = tmp_path / "etc/kubernetes/manifests/kube-apiserver.yaml"
+    manifest.parent.mkdir(parents=True)
+    files = files_of(trusting(trusts), MASTER)
+    patches = {path: text for path, text in files.items() if path.startswith(PATCHES)}
+    for path, text in {**patches, "/discovery": "", CONFIGURATION: files[CONFIGURATION]}.items():
+        (tmp_path / path[1:]).parent.mkdir(parents=True, exist_ok=True)
+        text_here = text.replace(PATCHES, f"{tmp_path}{PATCHES}").replace(JOINING, f"{tmp_path}/discovery")
+        (tmp_path / path[1:]).write_text(text_here, encoding="utf-8")
+    configuration = f"--config={tmp_path}{CONFIGURATION}"
+    command = (binaries / "kubeadm", "init", "phase", "control-plane", "apiserver", "--dry-run", configuration)
+    done = run(*command, KUBEADM_INIT_DRYRUN_DIR=str(manifest.parent))
+    assert done.returncode == 0, done.stdout
+    for other in ([1], [1, 2], [2]):
+        (step,) = (
+            each
+            for each in machine_files.parts(trusting(other), MASTER, CERTIFICATES).steps
+            if each.name == "configure-api-server"
+        )
+        assert (run("sh", "-ec", step.check, ROOT=str(tmp_path)).returncode == 0) is (other == trusts), other
+
+
+def trusting(generations: list[int]) -> Plan:
+    """The plan of dev, whose members of etcd trust these generations of their authority."""
+    written = yaml.safe_load(STACKS["dev"].read_text(encoding="utf-8"))["config"]
+    config = {key.removeprefix("quorate:"): value for key, value in written.items()}
+    return plan(parsed({**config, "certificates": {"etcd": {"uses": generations[0], "trusts": generations}}}))
 
 
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="this host has no systemd-analyze")

@@ -18,6 +18,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from blueprint.plan.nodes import Node
 from blueprint.plan.planner import plan
+from blueprint.stackfile.certificate_generations import Generations
 from blueprint.stackfile.loader import load_file
 from components.k8s_master import certificates, pki
 from components.k8s_master.certificates import Authority, Pair
@@ -28,6 +29,13 @@ from components.secrets import Keyring
 from tests.stacks import STACKS
 
 MASTERS = plan(load_file(STACKS["dev"])).masters
+KEYRING = Keyring("kubernetes", pulumi.Output.from_input("root"))
+REPLACEMENT = (
+    Generations(uses=1, trusts=(1, 2)),
+    Generations(uses=2, trusts=(1, 2)),
+    Generations(uses=2, trusts=(2,)),
+)
+"""The deployments in which one generation of an authority replaces the other."""
 ADDRESSES = [IPv4Address("10.20.0.21"), IPv4Address("127.0.0.1")]
 
 
@@ -190,3 +198,28 @@ def test_without_the_root_secret_files_contain_placeholders() -> None:
     made = Pki(Keyring("kubernetes", None))
     contents = written(made.kubernetes_files())
     assert contents[f"{pki.KUBERNETES}/ca.key"] == f"<secret {pki.KUBERNETES}/ca.key>"
+
+
+def test_a_further_generation_has_keys_and_an_end_of_its_own() -> None:
+    def files(etcd: Generations) -> dict[str, str]:
+        return written(Pki(KEYRING, etcd).etcd_files(MASTERS[0], Unit("etcd.service")))
+
+    one, both, other, alone = map(files, (Generations(), *REPLACEMENT))
+    authority, leaf = f"{pki.ETCD}/ca.crt", f"{pki.ETCD}/server.crt"
+    assert {path for path in one if one[path] != both[path]} == {authority}, "first it is trusted only"
+    assert both[authority] == one[authority] + alone[authority] == other[authority]
+    assert {path for path in both if both[path] != other[path]} == both.keys() - {authority}
+    assert {path for path in other if other[path] != alone[path]} == {authority}
+    old, new = x509.load_pem_x509_certificates(both[authority].encode())
+    assert (old.not_valid_after_utc.year, new.not_valid_after_utc.year) == (2036, 2041)
+    certificate = x509.load_pem_x509_certificate(other[leaf].encode())
+    certificate.verify_directly_issued_by(new)
+    assert certificate.not_valid_after_utc.year == 2041
+    assert old.subject != new.subject
+
+
+def test_masters_without_a_member_trust_the_same_authorities() -> None:
+    for etcd in REPLACEMENT:
+        made = Pki(KEYRING, etcd)
+        member, master = written(made.etcd_files(MASTERS[0], Unit("etcd.service"))), written(made.etcd_client_files())
+        assert master == {path: member[path] for path in master}

@@ -52,7 +52,7 @@ def test_an_interrupted_initialisation_is_run_again(tmp_path: Path) -> None:
 
 def test_an_api_server_restarts_only_when_another_one_is_ready(tmp_path: Path) -> None:
     step = step_of("master1", "configure-api-server")
-    log = tmp_path / "log"
+    log, polls = tmp_path / "log", tmp_path / "polls"
     manifest = tmp_path / "etc/kubernetes/manifests/kube-apiserver.yaml"
     manifest.parent.mkdir(parents=True)
     manifest.write_text("    image: registry.k8s.io/kube-apiserver:v1.37.2\n", encoding="utf-8")
@@ -63,10 +63,15 @@ def test_an_api_server_restarts_only_when_another_one_is_ready(tmp_path: Path) -
         f"""\
 case "$*" in
 *readyz*) echo asked >>{log}; [ "$(grep -c asked {log})" -gt 2 ] ;;
-*"get pod"*) echo '--etcd-servers=https://10.20.0.21:2379,https://10.20.0.22:2379,https://10.20.0.23:2379 True' ;;
+*"get pod"*)
+  echo polled >>{polls}
+  [ "$(grep -c polled {polls})" -gt 1 ] || before=g1-g2 # the pod before, which trusts other authorities of etcd
+  echo "--etcd-servers=https://10.20.0.21:2379,https://10.20.0.22:2379,https://10.20.0.23:2379 [${{before-}}] True"
+  ;;
 esac""",
     )
     assert run(tmp_path, step.apply, tmp_path) == 0
+    assert len(polls.read_text(encoding="utf-8").split()) == 2, "it waits for the new pod"
     assert log.read_text(encoding="utf-8").split() == ["asked"] * 3 + ["restarted"]
     manifest.write_text("    image: registry.k8s.io/kube-apiserver:v1.35.1\n", encoding="utf-8")
     assert run(tmp_path, step.apply, tmp_path) == 1, "Kubernetes is not updated on the way"

@@ -1,10 +1,16 @@
 from collections.abc import Mapping
 
-from policy.rules.version_changes import live_upgrade_has_operation, one_version_at_a_time, version_step_supported
+from policy.rules.version_changes import (
+    authority_trusted_before_use,
+    live_upgrade_has_operation,
+    one_version_at_a_time,
+    version_step_supported,
+)
 from tests.policy.cases import case
-from tests.policy.world import UNKNOWN, Given, cloud, machine, quorum, workload
+from tests.policy.world import UNKNOWN, Given, cloud, etcd, machine, quorum, workload
 
 step, together, live = version_step_supported, one_version_at_a_time, live_upgrade_has_operation
+trusted = authority_trusted_before_use
 
 MARIADB, RABBITMQ, CEPH = "database mysqld", "broker rabbitmq", "Ceph ceph-mon"
 BASE = {
@@ -40,6 +46,12 @@ def now(
     ]
 
 
+def generations(authority: object) -> Given:
+    """etcd, whose authority has these generations."""
+    return etcd().but(authority=authority)
+
+
+BOTH = {**BASE, "authority etcd": "1 of 1+2"}
 OLD_DIGEST, NEW_DIGEST = (f"sha256:{letter * 64}" for letter in "ab")
 DIGESTS = {**BASE, MARIADB: OLD_DIGEST, RABBITMQ: OLD_DIGEST}
 
@@ -137,6 +149,49 @@ CASES = (
     ),
     case(together, "the first deployment", FIRST, now()),
     case(together, "what was deployed is unknown", deployed(UNKNOWN), undecided="previous"),
+    case(trusted, "no authority is replaced", deployed(BASE), now(), passes="previous"),
+    case(trusted, "both are trusted", deployed(BASE), now(), generations("1 of 1+2"), passes="previous"),
+    case(trusted, "the new one is used", deployed(BOTH), now(), generations("2 of 1+2"), passes="previous"),
+    case(trusted, "back again", deployed(BOTH), now(), passes="previous"),
+    case(
+        trusted,
+        "the old one is not trusted any more",
+        deployed({**BASE, "authority etcd": "2 of 1+2"}),
+        now(),
+        generations("2 of 2"),
+        passes="previous",
+    ),
+    case(
+        trusted,
+        "the new one is used at once",
+        deployed(BASE),
+        now(),
+        generations("2 of 1+2"),
+        fails="previous",
+        message="quorate:certificates.etcd.uses: 2, which members that were not restarted do not trust yet; expected "
+        "1, with trusts: [1, 2]; deploy that to all members first",
+    ),
+    case(
+        trusted,
+        "the old one is dropped while it is used",
+        deployed(BOTH),
+        now(),
+        generations("2 of 2"),
+        fails="previous",
+        message="quorate:certificates.etcd.trusts: without 1, which members that were not restarted still use; "
+        "expected [1, 2] until all of them use 2",
+    ),
+    case(
+        trusted,
+        "the key leaves the stack file in the middle",
+        deployed({**BASE, "authority etcd": "2 of 2"}),
+        now(),
+        fails="previous",
+        message="quorate:certificates.etcd.uses: 1, which members",
+    ),
+    case(trusted, "the first deployment", FIRST, now(), generations("2 of 2")),
+    case(trusted, "what was deployed is unknown", deployed(UNKNOWN), undecided="previous"),
+    case(trusted, "what is deployed is unknown", deployed(BASE), now(), generations(UNKNOWN), undecided="previous"),
     case(live, "nothing changes", deployed(BASE), now(target="live"), passes="previous"),
     case(
         live,
