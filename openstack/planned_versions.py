@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 from blueprint.plan.plan import Plan
-<<<<<<< HEAD
-from blueprint.version_steps import BACKEND, BROKER, CEPH, DATABASE, KUBERNETES, OPENSTACK
-=======
-from blueprint.version_steps import AUTHORITY, BROKER, CEPH, DATABASE, KUBERNETES, OPENSTACK
->>>>>>> 9024b913 (Replace the authority of etcd in three deployments)
+from blueprint.version_steps import AUTHORITY, BACKEND, BROKER, CEPH, DATABASE, KUBERNETES, OPENSTACK
 from formats import image_reference
 from openstack import images, project_definitions
 
@@ -21,13 +17,10 @@ def planned_versions(plan: Plan) -> dict[str, str]:
     found = {OPENSTACK: settings.release}
     if not settings.has_existing_machines:
         found[KUBERNETES] = settings.kubernetes
-<<<<<<< HEAD
-    if settings.has_ovn:
-        found[BACKEND] = "ovn"
-=======
         if not settings.certificates.etcd.is_first:
             found[f"{AUTHORITY} etcd"] = str(settings.certificates.etcd)
->>>>>>> 9024b913 (Replace the authority of etcd in three deployments)
+    if settings.has_ovn:
+        found[BACKEND] = "ovn"
     for service in plan.processes:
         if service.instances and (part := _PARTS.get(service.process)):
             container = project_definitions.processes(settings.records)[service.process].containers[0]
