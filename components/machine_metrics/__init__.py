@@ -103,6 +103,7 @@ def _commands(plan: Plan, node: Node) -> Iterator[str]:
         yield f"{OF_MACHINE} secrets {ENVIRONMENT}"
         yield f"{OF_MASTER} cronjobs {ENVIRONMENT}"
         yield f"{OF_MASTER} workloads {ENVIRONMENT}"
+        yield f"{OF_MASTER} nodes"
         around = wiring(plan, ENVIRONMENT)
         if around.has(MONITORS):
             yield f"{OF_MASTER} ceph {ENVIRONMENT}"

@@ -4,6 +4,7 @@
 #   master-metrics etcd                           copies of etcd's data on this machine
 #   master-metrics cronjobs NAMESPACE             CronJobs of a namespace
 #   master-metrics workloads NAMESPACE            Deployments and StatefulSets of a namespace
+#   master-metrics nodes                          conditions of nodes
 #   master-metrics ceph NAMESPACE                 health checks of the Ceph whose monitors are in a namespace
 #   master-metrics rabbitmq NAMESPACE CLUSTER...  quorum queues of RabbitMQ clusters
 #   master-metrics opensearch NAMESPACE           health of OpenSearch
@@ -96,6 +97,21 @@ workloads() { # namespace
   kube get deployments,statefulsets -o go-template="$WORKLOADS"
 }
 
+NODES='{{range .items}}node {{.metadata.name}}
+{{range .status.conditions}}{{.type}} {{.status}}
+{{end}}{{end}}'
+
+# Conditions that are as they should not be: a node that is not Ready, and every other one that holds.
+nodes() {
+  NAMESPACE=default
+  found=$(kube get nodes -o go-template="$NODES")
+  printf '%s\n' "$found" | awk '
+    function bad(condition) { printf "quorate_node_condition{node=\"%s\",condition=\"%s\"} 1\n", node, condition }
+    $1 == "node" { node = $2; next }
+    $1 == "Ready" { if ($2 != "True") bad("NotReady"); next }
+    $2 == "True" { bad($1) }'
+}
+
 pods_of() { # workload
   kube get pods --selector=app.kubernetes.io/name="$1" --field-selector=status.phase=Running -o name
 }
@@ -170,9 +186,9 @@ opensearch() { # namespace
 }
 
 case ${1-} in
-etcd | cronjobs | workloads | ceph | rabbitmq | opensearch) ;;
+etcd | cronjobs | workloads | nodes | ceph | rabbitmq | opensearch) ;;
 *)
-  printf '%s\n' "usage: $0 etcd|{cronjobs|workloads|ceph|opensearch} NAMESPACE|rabbitmq NAMESPACE CLUSTER..." >&2
+  printf '%s\n' "usage: $0 etcd|nodes|{cronjobs|workloads|ceph|opensearch} NAMESPACE|rabbitmq NAMESPACE CLUSTER..." >&2
   exit 2
   ;;
 esac

@@ -25,6 +25,9 @@ BEHIND = 5000
 """Entries with which etcd refuses writes (server/etcdserver/v3_server.go, maxGapBetweenApplyAndCommitIndex)."""
 SLOWED = 0.3
 """Part of the time for which Galera's writers are paused, from which on it is an alert. Project figure."""
+SLOW_SYNC = 0.1
+"""Seconds that the slowest of 100 syncs of etcd's log may take. etcd recommends 0.01 (https://etcd.io/docs/v3.6/faq/),
+and a member's heartbeat is 0.1 s: from there on, leaders are lost. Project figure."""
 CLOCK = 2
 """Seconds by which a node's clock may differ from most. etcd warns from 1 s on, and a node that is busy takes up to a
 second to answer. Project figure."""
@@ -211,6 +214,24 @@ def _etcd(quorum: WatchedQuorum) -> Iterator[Rule]:
         "{{ $labels.member }} has not applied {{ $value }} entries that are committed: it refuses writes",
     )
     yield _versions_differ(quorum, "etcd_server_version", "server_version")
+    # Each member tells whom it knows, learners too; 0 is one that was removed. A new member that takes the place of
+    # another is there beside it for minutes.
+    listed = f"count(count by (Remote) (etcd_network_known_peers{{{job}}} == 1))"
+    yield _alert(
+        "EtcdMembersDiffer",
+        f"{listed} > {quorum.size}",
+        _Urgency("15m", "warning"),
+        quorum,
+        f"its own list has {{{{ $value }}}} members, the stack {quorum.size}: quorate status names the others",
+    )
+    synced = f"rate(etcd_disk_wal_fsync_duration_seconds_bucket{{{job}}}[2m])"
+    yield _alert(
+        "EtcdDiskSlow",
+        f"histogram_quantile(0.99, sum by (member, le) ({synced})) > {SLOW_SYNC}",
+        _WARNING,
+        quorum,
+        "{{ $labels.member }} takes {{ $value | humanizeDuration }} to sync its log",
+    )
 
 
 def _target_down(watched: tuple[WatchedQuorum, ...]) -> Rule:

@@ -19,6 +19,8 @@ REPLICAS, READY = "quorate_workload_replicas", "quorate_workload_ready_replicas"
 """Replicas that a Deployment or StatefulSet should have, and those that are ready, as every master tells them."""
 CEPH_CHECK, CEPH_ANSWERS = "quorate_ceph_check", "quorate_ceph_answers"
 """A health check of Ceph that fails, 1 for a warning and 2 for an error; and whether a monitor answers."""
+CONDITION = "quorate_node_condition"
+"""1 for a condition of a node that is as it should not be, such as NotReady or DiskPressure."""
 QUEUES, BROKER_ANSWERS = "quorate_rabbitmq_queues", "quorate_rabbitmq_answers"
 """Number of a RabbitMQ cluster's quorum queues: `all`, those without a majority of their replicas (`lost`), and those
 that lack one that runs (`reduced`); and whether a member with a majority of the others could count them."""
@@ -43,6 +45,7 @@ def group(wiring: Wiring) -> Mapping[str, Any]:
 def _rules(wiring: Wiring) -> Iterator[Rule]:
     yield _disk()
     yield from _replicas("|".join((*wiring.galeras, *wiring.brokers)))
+    yield _nodes()
     if wiring.has("ceph-mon"):
         yield from _ceph()
     if any(map(wiring.has, wiring.brokers)):
@@ -67,6 +70,12 @@ def _replicas(members: str) -> Iterator[Rule]:
     yield alert(
         "ServiceDown", f"{ready} == 0 and {wanted} > 0", "5m", "critical", "{{ $labels.workload }}: no replica is ready"
     )
+
+
+def _nodes() -> Rule:
+    """Returns the alert for nodes that Kubernetes calls not Ready, or whose kubelet evicts pods."""
+    said = "{{ $labels.node }} has the condition {{ $labels.condition }}"
+    return alert("NodeCondition", f"max by (node, condition) ({CONDITION}) == 1", "5m", "warning", said)
 
 
 def _ceph() -> Iterator[Rule]:

@@ -39,6 +39,7 @@ case "$*" in
 *"exec pod/b --container=opensearch -- timeout 20 curl "*"/_cluster/health?"*) cat "$ROOT/opensearch" ;;
 *exec*) exit 1 ;;
 *"get jobs"*) cat "$ROOT/jobs" ;;
+*"get nodes"*) cat "$ROOT/nodes" ;;
 *"get secrets --field-selector=type=kubernetes.io/tls"*) cat "$ROOT/secrets" ;;
 esac
 """
@@ -185,6 +186,19 @@ def test_schedules_of_the_cluster(tmp_path: Path) -> None:
     assert written(tmp_path, OF_MASTER, "cronjobs", "openstack", code=1) == found, "the last answer stays, with its age"
 
 
+def test_conditions_of_nodes_that_are_as_they_should_not_be(tmp_path: Path) -> None:
+    script(tmp_path / "bin", "kubectl", KUBECTL)
+    put(
+        tmp_path,
+        "nodes",
+        "node a\nMemoryPressure False\nReady True\nnode b\nDiskPressure True\nReady True\nnode c\nReady Unknown\n",
+    )
+    assert written(tmp_path, OF_MASTER, "nodes") == {
+        f'{machine_alerts.CONDITION}{{node="b",condition="DiskPressure"}}': 1,
+        f'{machine_alerts.CONDITION}{{node="c",condition="NotReady"}}': 1,
+    }
+
+
 def test_health_checks_of_ceph(tmp_path: Path) -> None:
     """The first monitor does not answer; then no monitor does."""
     script(tmp_path / "bin", "kubectl", KUBECTL)
@@ -282,9 +296,14 @@ def commands(made: Plan, name: str) -> list[str]:
 
 
 def test_each_machine_writes_what_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
-    words = ("machine-metrics secrets", "master-metrics cronjobs", "master-metrics workloads", "master-metrics ceph")
+    words = ("machine-metrics secrets", "master-metrics cronjobs", "master-metrics workloads")
     quorums = ["master-metrics rabbitmq openstack rabbitmq", "master-metrics opensearch openstack"]
-    of_masters = [*(f"{each} openstack" for each in words), *quorums]
+    of_masters = [
+        *(f"{each} openstack" for each in words),
+        "master-metrics nodes",
+        "master-metrics ceph openstack",
+        *quorums,
+    ]
     assert commands(DEV, "master1") == [
         "machine-metrics certificates",
         "machine-metrics disks",
@@ -296,7 +315,7 @@ def test_each_machine_writes_what_it_has(monkeypatch: pytest.MonkeyPatch) -> Non
     assert commands(PHYSICAL, "etcd1") == [], "no node, and so no node-exporter"
     monkeypatch.setattr(machine_metrics, "MONITORS", "a process that the stack has not")
     monkeypatch.setattr(machine_metrics, "OPENSEARCH", "a process that the stack has not")
-    assert commands(DEV, "master1")[-2:] == ["master-metrics workloads openstack", quorums[0]]
+    assert commands(DEV, "master1")[-2:] == ["master-metrics nodes", quorums[0]]
     further = plan(parsed(full_size("100", **two_brokers())))
     assert f"{quorums[0]} neutron-rabbitmq events-rabbitmq" in commands(further, further.masters[0].name)
     monkeypatch.setattr(machine_metrics, "READER", "a process that the stack has not")

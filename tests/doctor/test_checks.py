@@ -166,6 +166,7 @@ def test_a_sound_machine_passes_every_check() -> None:
             f"/x.crt expires on {SOON:%Y-%m-%d}",
         ),
         ({"failed": ["etcd-backup.service"]}, "units", "etcd-backup.service has failed"),
+        ({"failed": ["etcd-backup-test.service"]}, "units", "etcd-backup-test.service has failed"),
         ({"certificate": ["/x.crt "]}, "certificates", "the end of /x.crt cannot be read"),
         (
             {"listens": ['LISTEN 0 9 *:10250 *:* users:(("cupsd",pid=9,fd=5))']},

@@ -24,7 +24,7 @@ from tests.stacks import full_size, parsed
 from toolchain import cluster_programs
 
 SCRIPTS = Path(machine_metrics.__file__).parent
-WORDS = (("machine", "secrets"), ("master", "cronjobs"), ("master", "workloads"))
+WORDS = (("machine", "secrets"), ("master", "cronjobs"), ("master", "workloads"), ("master", "nodes"))
 POD = {"restartPolicy": "Never", "containers": [{"name": "backup", "image": "backup"}]}
 JOB = {"completions": 0, "template": {"spec": POD}}  # complete at once, also without a node
 
@@ -88,6 +88,10 @@ def test_a_master_tells_what_status_reads(binaries: Path, tmp_path: Path) -> Non
         service = {"metadata": {"name": "nova-api"}, "spec": {"replicas": 2, "selector": labels, "template": template}}
         plane.api.ask("POST", f"/apis/apps/v1/namespaces/{ENVIRONMENT}/deployments", service)
 
+        plane.api.ask("POST", "/api/v1/nodes", {"metadata": {"name": "cmp1"}})
+        conditions = [{"type": "KernelDeadlock", "status": "True"}]  # kwok sets those of a kubelet
+        plane.api.ask("PATCH", "/api/v1/nodes/cmp1/status", {"status": {"conditions": conditions}}, content=MERGE)
+
         found, (status,) = told(plane, tmp_path), backups.of_galera(plane.api, around).found
         assert status.newest
         assert found[of(age_alerts.SUCCESS)] == int(status.newest.timestamp())
@@ -96,7 +100,8 @@ def test_a_master_tells_what_status_reads(binaries: Path, tmp_path: Path) -> Non
         assert status.test
         assert status.test.problem.endswith("failed")
         assert found[f'{machine_alerts.REPLICAS}{{workload="nova-api"}}'] == 2
-        assert found[f'{machine_alerts.READY}{{workload="nova-api"}}'] == 0, "there is no node"
+        assert found[f'{machine_alerts.READY}{{workload="nova-api"}}'] == 0, "no pod is scheduled"
+        assert found[f'{machine_alerts.CONDITION}{{node="cmp1",condition="KernelDeadlock"}}'] == 1
         ends = int(certificates.VALID_UNTIL.timestamp())
         assert found[f'{age_alerts.ENTRY}{{secret="openstack-tls"}}'] == ends
 

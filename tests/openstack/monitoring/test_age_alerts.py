@@ -17,7 +17,13 @@ from tests.stacks import full_size, parsed, server
 DOCUMENTS = Path(__file__).resolve().parents[3] / "docs"
 ENDS = {"CertificateExpires", "CertificateExpired"}
 OF_CERTIFICATES = {*ENDS, *(f"Entry{name}" for name in ENDS)}
-OF_MACHINES = {"MachineMetricsOld", "MachineMetricsMissing", "ServiceDown", "ServiceLacksReplicas", "DiskAlmostFull"}
+OF_MACHINES = {
+    "MachineMetricsOld",
+    "MachineMetricsMissing",
+    "ServiceDown",
+    "ServiceLacksReplicas",
+    "DiskAlmostFull",
+} | {"NodeCondition"}
 OF_QUEUES = {"RabbitmqQueuesLost", "RabbitmqQueuesReduced", "RabbitmqQueuesUnknown"}
 OF_OPENSEARCH = {"OpensearchMemberLost", "OpensearchRed", "OpensearchSilent", "OpensearchYellow"}
 OF_CEPH = {"CephWarns", "CephFails", "CephSilent"}

@@ -183,6 +183,29 @@ def test_a_member_of_etcd_that_does_not_apply_is_noticed(tool: ServiceMachine) -
     assert "m3 has not applied 24000 entries" in summary
 
 
+def test_members_of_etcd_that_are_not_in_the_stack_are_named(tool: ServiceMachine) -> None:
+    """Not one that was removed, which etcd tells as 0 from then on."""
+    metrics = etcd()
+    for peer, known in {"a": "1x100", "b": "1x100", "c": "1x100", "removed": "0x100"}.items():
+        metrics.each("etcd_network_known_peers", known, Local="self", Remote=peer)
+    assert raised(tool, rules(3), metrics, "20m") == {}
+    metrics.each("etcd_network_known_peers", "0x19 1x80", Local="self", Remote="foreign")
+    assert raised(tool, rules(3), metrics, "19m") == {}
+    said = "etcd: its own list has 4 members, the stack 3: quorate status names the others"
+    assert raised(tool, rules(3), metrics, "21m") == {"EtcdMembersDiffer": ("warning", said)}
+
+
+def test_a_slow_disk_of_a_member_of_etcd_is_named(tool: ServiceMachine) -> None:
+    """Of 1000 syncs in 15 s, 5 and then 50 take longer than 64 ms."""
+    said = {"EtcdDiskSlow": ("warning", "etcd: m2 takes 115.2ms to sync its log")}
+    for slow, named in ((5, {}), (50, said)):
+        metrics = etcd()
+        for member in metrics.members:
+            for edge, count in {"0.064": 1000 - slow * (member == "m2"), "0.128": 1000, "+Inf": 1000}.items():
+                metrics.one(member, "etcd_disk_wal_fsync_duration_seconds_bucket", f"0+{count}x100", le=edge)
+        assert raised(tool, rules(3), metrics, "10m") == named
+
+
 def test_writers_that_wait_for_a_slow_member_are_noticed(tool: ServiceMachine) -> None:
     """15 s are 1.5e10 ns: of them, 20 % and then 60 %."""
     name = "mysql_global_status_wsrep_flow_control_paused_ns"

@@ -84,6 +84,14 @@ def test_a_ceph_of_which_no_monitor_answers_is_critical(tool: ServiceMachine) ->
     assert machines(tool, metrics, "2m") == {}, "one master has an answer"
 
 
+def test_a_node_that_is_not_ready_is_named(tool: ServiceMachine) -> None:
+    """Once, though every master tells it."""
+    metrics = told().each(machine_alerts.CONDITION, "1x1000", node="cmp7", condition="NotReady")
+    assert machines(tool, metrics, "4m") == {}
+    said = "cmp7 has the condition NotReady"
+    assert machines(tool, metrics, "6m") == {"NodeCondition": ("warning", said)}
+
+
 def queues(lost: str, reduced: str, answers: str = "1x1000") -> Metrics:
     metrics = told()
     for kind, values in {"all": "40x1000", "lost": lost, "reduced": reduced}.items():
