@@ -183,8 +183,14 @@ def _node(settings: Settings, name: str, made: NodeOverride) -> NodeOverride:
 
 
 def _networks(settings: Settings, whole: Tree) -> Networks:
-    made: Tree | None = whole.get("networks", {}).get("physical")
-    if made is None or "physical" in settings.networks.model_fields_set:
-        return settings.networks
-    networks = {name: PhysicalNetwork.model_validate_json(yaml_reader.to_json(value)) for name, value in made.items()}
-    return settings.networks.model_copy(update={"physical": networks})
+    made: Tree = whole.get("networks", {})
+    given = settings.networks.model_fields_set
+    update: dict[str, Any] = {}
+    if "physical" in made and "physical" not in given:
+        update["physical"] = {
+            name: PhysicalNetwork.model_validate_json(yaml_reader.to_json(value))
+            for name, value in made["physical"].items()
+        }
+    if "distributedRouters" in made and "distributed_routers" not in given:
+        update["distributed_routers"] = made["distributedRouters"]
+    return settings.networks.model_copy(update=update) if update else settings.networks

@@ -10,11 +10,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from blueprint.openstack.projects.process_definition import Backend, Port, ProcessDefinition
-from blueprint.openstack.projects.records import all_own_records, own_records
+from blueprint.openstack.projects.records import all_own_records, stack_records
 from blueprint.plan.layout import ServicePlan
 from blueprint.plan.plan import Plan
 from blueprint.plan.planner import plan
 from blueprint.stackfile import further_clusters
+from blueprint.stackfile.features import ASKED_WITH
 from blueprint.stackfile.loader import load_file
 from blueprint.stackfile.settings import ProjectOverride, Settings
 from openstack import configuration, project_definitions
@@ -45,7 +46,8 @@ def pages() -> dict[str, str]:
     optional = [
         each for each in project_definitions.projects(all_own_records()) if all_own_records()[each.name].optional
     ]
-    projects = [each for each in (*project_definitions.projects(own_records()), *optional) if each.processes]
+    every, _ = stack_records(None, features=frozenset(ASKED_WITH))
+    projects = [each for each in (*project_definitions.projects(every), *optional) if each.processes]
     found: dict[str, str] = {}
     for project in projects:
         shown = plans
@@ -106,6 +108,8 @@ def _processes(project: ProjectDefinition, plans: Plans) -> Iterator[str]:
         placed = [_placement(process, made) for made in plans.values()]
         row = next((each for each in (_entry(process, made) for made in plans.values()) if each), None)
         name = f"beside {row.row}" if row and row.companion_of else row.row if row else ""
+        if process.only_with and process.companion:
+            name = f"beside {process.companion.of}, with `{ASKED_WITH[process.only_with]}`"
         yield f"| `{process.name}` | {process.kind} | {images} | {ports} | {name} | {' | '.join(placed)} |"
     yield ""
 

@@ -18,6 +18,7 @@ from blueprint.plan import (
     availability_zones,
     beside,
     class_addresses,
+    distributed_routers,
     needed_services,
     plan_warnings,
     quorum_limits,
@@ -60,6 +61,7 @@ def plan(settings: Settings) -> Plan:
     if not laid.problems:
         problems += single_nodes.problems(settings, running, laid.nodes)
         problems += class_addresses.problems(settings, running, laid.nodes)
+        problems += distributed_routers.problems(settings, running, laid.nodes)
         problems += availability_zones.problems(settings.bootstrap, running, laid.nodes)
     problems += cloud_content.missing(settings.bootstrap, {each.name for each in running if each.instances})
     problems += refusals.clusters_without_row(settings, running)

@@ -13,6 +13,7 @@ from blueprint.plan.layout import ServicePlan
 from blueprint.problems import Problem
 from blueprint.stackfile import further_clusters
 from blueprint.stackfile.ceph_settings import CEPH_SERVICES
+from blueprint.stackfile.features import ASKED_WITH
 from blueprint.stackfile.settings import Settings
 from text.suggestion import did_you_mean
 
@@ -74,6 +75,8 @@ def _unknown(name: str, rows: Mapping[str, Row], records: Records) -> str:
     """Returns the message for a service that is neither a row of the architecture nor a companion."""
     from blueprint.plan.topology_services import refusal  # noqa: PLC0415 - pydantic's models, where they are needed
 
+    if feature := records.without.get(name):
+        return f"is only in stacks that ask for it; write {ASKED_WITH[feature]} too"
     if project := records.unasked(name):
         return f"is a service of {project}, which the stack does not have; write quorate:projects.{project}: {{}} too"
     known = sorted({*rows, *(name for name, beside in beside_rows(records).items() if beside.of in rows)})

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from blueprint import replicas, topology_databases, topology_settings
 from blueprint.architecture.model import Architecture
-from blueprint.plan import topology_services
+from blueprint.plan import distributed_routers, topology_services
 from blueprint.plan.companions import beside_rows
 from blueprint.plan.layout import Layout, ServicePlan, service_plan
 from blueprint.plan.nodes import Node, node
@@ -59,7 +59,7 @@ def by_topology(settings: Settings, inventory: Sequence[Machine], architecture: 
     others = own.others(placement)
     rows, beside = by_row(others), companions_of(others)
     beside = {**beside, **{name: {name: placed} for name, placed in own.placed(placement).items()}}
-    hosts = _hosts({**rows, **beside})
+    hosts = distributed_routers.without_computes(_hosts({**rows, **beside}), settings)
     hosts |= _of_agents(others, {name for names in hosts.values() for name in names})
     nodes = tuple(_node(machine, inventory, hosts) for machine in inventory if _is_used(machine, hosts))
     services = tuple(_services(settings, architecture, rows, hosts, nodes))

@@ -14,6 +14,7 @@ from blueprint.openstack.projects.records import Records
 from blueprint.plan.companions import beside_rows
 from blueprint.problems import Problem
 from blueprint.stackfile.ceph_settings import CEPH_SERVICES
+from blueprint.stackfile.features import ASKED_WITH
 from blueprint.stackfile.settings import Settings
 from blueprint.topology import Placement, Topology, TopologyFinding, by_row, companions_of, left_out
 from blueprint.topology.definitions import catalogue
@@ -64,6 +65,9 @@ def problems(
         elif definition.companion and (row := beside[placed.definition].of) not in known:
             text = f"architecture {architecture.name} has no row for {row}, which {said} accompanies; add one, or take"
             yield Problem(_key(topology, name), f"{text} {name} out")
+        elif feature := settings.records.without.get(placed.definition):
+            text = f"{said} is only in stacks that ask for it; write configs.{definition.asked_by}: true here"
+            yield Problem(_key(topology, name), f"{text}, or {ASKED_WITH[feature]} in the stack file, or remove {name}")
         elif definition.beside:
             there = {host for whole in rows.get(definition.beside, {}).values() for host in whole.hosts}
             if alone := [host for host in placed.hosts if host not in there]:

@@ -212,6 +212,8 @@ def _given_options(settings: Settings) -> Iterator[tuple[str, str, Options]]:
     for name, override in settings.services.items():
         # The name of a further cluster, such as neutron-mysqld, begins like that of a project.
         process = further_clusters.process(settings, name)
+        if process in records.without:
+            continue  # blueprint/plan/refusals.py reports it
         yield f"quorate:services.{name}.options", records.project_of(process), override.options
     for pattern, values in settings.nodes.items():
         for name, given in values.services.items():

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field, StringConstraints
 
-from blueprint.openstack.projects.process_definition import Backend
+from blueprint.openstack.projects.process_definition import Backend, Feature
 from blueprint.openstack.projects.records import Records, stack_records
 from blueprint.stackfile.api_servers import ApiProxy, ApiServers
 from blueprint.stackfile.ceph_settings import CephSettings, ExternalCeph
@@ -223,6 +223,13 @@ class Networks(Strict):
             description="routers of projects that the L3 agents have memory for; left out: one a compute",
         ),
     ] = None
+    distributed_routers: Annotated[
+        bool,
+        Field(
+            description="whether new routers are on every compute too (DVR), each of which then needs an interface "
+            "on the external network"
+        ),
+    ] = False
 
     @property
     def classes(self) -> Mapping[ClassName, ClassNetwork]:
@@ -429,7 +436,15 @@ class Settings(Strict):
         Optional ones are among them if `projects` names them. Quorate's alone if those of the folder have problems
         (loader.py reports them).
         """
-        return stack_records(self.projects.records, self.projects.overrides, self.networks.backend)[0]
+        return stack_records(
+            self.projects.records, self.projects.overrides, self.networks.backend, self.asked_features
+        )[0]
+
+    @property
+    def asked_features(self) -> frozenset[Feature]:
+        """What the stack asks for that some processes are only for."""
+        found: set[Feature] = {"distributed-routers"} if self.networks.distributed_routers else set()
+        return frozenset(found)
 
     @property
     def external_ceph(self) -> ExternalCeph | None:

@@ -17,6 +17,7 @@ Parts = Mapping[Path, tuple[str, object]]
 """Configuration keys by their path: the key as written, and its value."""
 
 _PHYSNETS, _INTERFACE = ("neutron", "physnets"), ("neutron_external_interface",)
+_DISTRIBUTED = ("neutron", "dvr")
 _PHYSNET_KEYS = ("name", "bridge_name", "interface", "flat", "vlan_range", "dpdk")
 _ONLY_NETWORK = "physnet1"
 """Name of the physical network in Fuel-CCP's defaults, and in a stack's."""
@@ -61,6 +62,8 @@ def structures(parts: Parts) -> Iterator[TopologyLine]:
             yield left_out(key, "neutron.physnets names the interfaces; remove it")
         elif path == _INTERFACE:
             yield becomes(key, ("networks", "physical", _ONLY_NETWORK, "interface"), value)
+        elif path == _DISTRIBUTED:
+            yield _distributed(key, value)
         elif path[0] == "ingress":
             yield _ingress(path, parts)
         else:
@@ -136,6 +139,14 @@ def _physnet(key: str, network: Section) -> TopologyLine:
         text = f"{text}; an administrator may make a flat network on it all the same: remove flat"
         return TopologyLine(key, "becomes", text, (setting,), "config-in-part")
     return TopologyLine(key, "becomes", text, (setting,))
+
+
+def _distributed(key: str, value: object) -> TopologyLine:
+    if not isinstance(value, bool):
+        return wrong(key, f"is {shown(value)}; write true or false")
+    if not value:
+        return TopologyLine(key, "same", "asks for what every stack has")
+    return becomes(key, ("networks", "distributedRouters"), value)
 
 
 def _ingress(path: Path, parts: Parts) -> TopologyLine:

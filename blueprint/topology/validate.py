@@ -25,6 +25,7 @@ def judge(topology: Topology, matches: Mapping[str, Sequence[str]], services: _S
     known = topology.known
     yield from _judge_definitions(topology, known)
     yield from _judge_retired(topology, known)
+    yield from _judge_unasked(topology, services, known)
     yield from _judge_mappings(topology, known)
     yield from _judge_dependencies(topology, services, known)
     yield from _judge_local_dependencies(topology, services, known)
@@ -99,6 +100,19 @@ def _judge_retired(topology: Topology, known: Catalogue) -> Iterator[TopologyFin
         elif definition and definition.replaced_by:
             message = f"{name} is replaced by {definition.replaced_by}, which gets its nodes and count; or remove it"
             yield TopologyFinding("replaced-service", "warning", key, message)
+
+
+def _judge_unasked(topology: Topology, services: _Services, known: Catalogue) -> Iterator[TopologyFinding]:
+    """Yields a finding for each service whose key of `configs` is not true. A stack file may ask for it too."""
+    for name, placed in services.items():
+        key = known.services[placed.definition].asked_by
+        value: object = topology.configs
+        for part in (key or "").split("."):
+            value = (as_section(value) or {}).get(part)
+        if key and value is not True:
+            role = next(role for role, names in topology.roles.items() if name in names)
+            message = f"{name} runs only if configs.{key} is true; write this, or remove {name}"
+            yield TopologyFinding("unasked-service", "warning", f"roles.{role}", message)
 
 
 def _judge_mappings(topology: Topology, known: Catalogue) -> Iterator[TopologyFinding]:

@@ -79,6 +79,8 @@ class Wiring:
     """Physical networks of Neutron by name."""
     datapath_type: str
     """Datapath type of Open vSwitch's bridges, but for nodes of which the stack file says otherwise."""
+    distributed_routers: bool
+    """Whether Neutron's routers are on every compute too."""
     host_reserves: Mapping[str, HostReserve]
     """What nova-compute must not offer to tenants, by the name of its node."""
     least_workers: int
@@ -229,6 +231,7 @@ def wiring(plan: Plan, environment: str) -> Wiring:
         plan.settings.external_ceph,
         plan.settings.networks.physical,
         datapath_type(plan.settings, None),
+        plan.settings.networks.distributed_routers,
         host_reserves(plan),
         1 if plan.settings.is_lab else 2,
         plan.settings.release,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from blueprint.openstack import options
 from blueprint.openstack.projects.records import own_records
 from blueprint.plan.sizing import ROUTER_COPIES
@@ -25,9 +27,14 @@ _DNS_DOMAIN = "openstack.internal."
 """Domain of ports whose network has none. Names in Neutron take effect only with another domain than its default."""
 _TUNNELS = "1:1000"
 """Ids of the tunnels of tenant networks, as in Fuel-CCP (neutron.ml2.vni_ranges)."""
+_DISTRIBUTED = "https://docs.openstack.org/neutron/2026.1/admin/config-dvr-ha-snat.html"
+_COMPUTES_L3 = "neutron-l3-agent-compute"
+_METADATA_WORKERS = 2
+"""Processes of the metadata agent of a compute, which only its own virtual machines ask. Neutron's default is half of
+the node's cores. Project figure."""
 _WITHOUT_DATABASE = frozenset(
     {
-        "neutron-dhcp-agent", "neutron-l2-agent", "neutron-l2-agent-network", "neutron-l3-agent",
+        "neutron-dhcp-agent", "neutron-l2-agent", "neutron-l2-agent-network", "neutron-l3-agent", _COMPUTES_L3,
         "neutron-metadata-agent", "neutron-ovn-metadata-agent", "neutron-ovn-metadata-agent-network",
     }
 )  # fmt: skip
@@ -35,7 +42,7 @@ _WITHOUT_DATABASE = frozenset(
 
 def configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
     server = uwsgi(wiring, "neutron-server", "neutron-server-uwsgi.ini", "neutron.wsgi.api")
-    agents = ovn_clients.files(wiring, name) if wiring.backend == ovn_clients.BACKEND else _agent_files(wiring)
+    agents = ovn_clients.files(wiring, name) if wiring.backend == ovn_clients.BACKEND else _agent_files(wiring, name)
     return (
         _neutron_conf(wiring, name),
         server,
@@ -73,6 +80,7 @@ def _neutron_conf(wiring: Wiring, name: str) -> ConfigFile:
         sections.messaging(wiring, "neutron"),
         sections.locks("neutron"),
         *_names(wiring),
+        *_distributed(wiring, {"DEFAULT": {"router_distributed": True}}),
         Layer(Origin.PROJECT, _MANUAL, {"agent": {"root_helper": "sudo neutron-rootwrap /etc/neutron/rootwrap.conf"}}),
     ]
     if name not in _WITHOUT_DATABASE:
@@ -99,6 +107,13 @@ def _neutron_conf(wiring: Wiring, name: str) -> ConfigFile:
 def _names(wiring: Wiring) -> list[Layer]:
     """Returns the settings for names of ports; [] in a stack without Designate."""
     return [Layer(Origin.PROJECT, _DNS, {"DEFAULT": {"dns_domain": _DNS_DOMAIN}})] if wiring.has(_DESIGNATE) else []
+
+
+def _distributed(wiring: Wiring, settings: Mapping[str, Section]) -> tuple[Layer, ...]:
+    """Returns the layer with settings of distributed routers; () in a stack without them."""
+    return (Layer(Origin.STACK, f"quorate:networks.distributedRouters; {_DISTRIBUTED}", settings),) * (
+        wiring.distributed_routers
+    )
 
 
 def _dns_records(wiring: Wiring) -> list[Layer]:
@@ -154,11 +169,18 @@ def _plugin_files(wiring: Wiring) -> tuple[ConfigFile, ...]:
             "ini",
             (Layer(Origin.PROJECT, _MANUAL, ml2), *class_addresses.mtu_layers("ml2_conf.ini", wiring)),
         ),
-        ConfigFile("openvswitch_agent.ini", "ini", (Layer(Origin.PROJECT, _MANUAL, openvswitch),)),
+        ConfigFile(
+            "openvswitch_agent.ini",
+            "ini",
+            (
+                Layer(Origin.PROJECT, _MANUAL, openvswitch),
+                *_distributed(wiring, {"agent": {"enable_distributed_routing": True}}),
+            ),
+        ),
     )
 
 
-def _agent_files(wiring: Wiring) -> tuple[ConfigFile, ...]:
+def _agent_files(wiring: Wiring, name: str) -> tuple[ConfigFile, ...]:
     database: Section = {"ovsdb_connection": "tcp:127.0.0.1:6640"}
     dhcp: dict[str, Section] = {
         "DEFAULT": {"interface_driver": "openvswitch", "enable_isolated_metadata": True},
@@ -173,10 +195,15 @@ def _agent_files(wiring: Wiring) -> tuple[ConfigFile, ...]:
         }
     }
     fragment = "/etc/neutron/neutron.conf.d/metadata.conf"
+    on_compute = name == _COMPUTES_L3
+    mode = _distributed(wiring, {"DEFAULT": {"agent_mode": "dvr" if on_compute else "dvr_snat"}})
+    workers = _distributed(wiring, {"DEFAULT": {"metadata_workers": _METADATA_WORKERS}}) if on_compute else ()
     return (
         ConfigFile("dhcp_agent.ini", "ini", (Layer(Origin.PROJECT, _MANUAL, dhcp),)),
-        ConfigFile("l3_agent.ini", "ini", (Layer(Origin.PROJECT, _MANUAL, routers),)),
-        ConfigFile("metadata_agent.ini", "ini", (Layer(Origin.PROJECT, _MANUAL, metadata),), fragment=fragment),
+        ConfigFile("l3_agent.ini", "ini", (Layer(Origin.PROJECT, _MANUAL, routers), *mode)),
+        ConfigFile(
+            "metadata_agent.ini", "ini", (Layer(Origin.PROJECT, _MANUAL, metadata), *workers), fragment=fragment
+        ),
     )
 
 

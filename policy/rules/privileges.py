@@ -25,6 +25,7 @@ NEEDED: Mapping[str, frozenset[str]] = {
     # 004, 5.3.8: Neutron's agents create network namespaces, bridges and routes on their node.
     "neutron-l2-agent": _AGENT,
     "neutron-l3-agent": _AGENT,
+    "neutron-l3-agent-compute": _AGENT,
     "neutron-dhcp-agent": _AGENT,
     "neutron-metadata-agent": _AGENT,
     "ovn-controller": frozenset({NETWORK, PATHS}),

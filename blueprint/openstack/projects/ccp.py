@@ -31,6 +31,8 @@ class CcpService(BaseModel):
     """Retired upstream, its work goes on elsewhere: a topology that names it is read, with a warning."""
     use_instead: str | None = None
     """Retired upstream with nothing in its place: a topology that names it is refused, and this says what to use."""
+    asked_by: str | None = None
+    """The key of `configs` that must be true for a stack to have it."""
     # What a stack runs for it: one of the next six, unless it is retired.
     architecture: str | None = None
     """Its row in the reference architectures (blueprint/architecture)."""

@@ -28,6 +28,8 @@ Client = Literal["members", "project", "needs", "monitoring", "nodes", "everyone
 - nodes: addresses of the nodes, which are also the addresses of pods on the host's network;
 - everyone: every address, inside and outside of the cluster.
 """
+Feature = Literal["distributed-routers"]
+"""What a stack file may ask for, and some processes are only for (blueprint/stackfile/features.py)."""
 DnsLabel = Annotated[str, StringConstraints(pattern=r"^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$")]
 PortName = Annotated[str, StringConstraints(pattern=r"^[a-z]([-a-z0-9]{0,13}[a-z0-9])?$")]
 """Name of a port; Kubernetes allows 15 characters."""
@@ -276,6 +278,8 @@ class ProcessDefinition:
     """The backend of networks with which a stack has the process; None for every one."""
     takes_place_of: DnsLabel | None = None
     """The process of another backend whose row this one has, and beside which its companions run then."""
+    only_with: Feature | None = None
+    """What a stack must ask for to have the process; None for a process of every stack with the project."""
     follows: DnsLabel | None = None
     """The process on whose nodes this one runs if a topology of Fuel-CCP places only the other one, because Fuel-CCP
     had no service for this one. Its project then uses the other one's database."""

@@ -16,7 +16,7 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 from blueprint.openstack.projects import record_folder, record_reader
-from blueprint.openstack.projects.process_definition import Backend, ProcessDefinition
+from blueprint.openstack.projects.process_definition import Backend, Feature, ProcessDefinition
 from blueprint.openstack.projects.project_record import ProjectRecord
 from blueprint.problems import InvalidStackError, Problem
 
@@ -33,6 +33,8 @@ class Records:
     """The files of the records that are beside the stack file, by project. The other projects are Quorate's own."""
     not_asked_for: Mapping[str, ProjectRecord] = field(default_factory=dict[str, ProjectRecord])
     """The records of optional projects that the stack does not have, because it does not ask for them."""
+    without: Mapping[str, Feature] = field(default_factory=dict[str, Feature])
+    """Processes that the stack does not have, because it does not ask for what they are for, by name."""
 
     def __getitem__(self, project: str) -> ProjectRecord:
         return self.by_name[project]
@@ -76,7 +78,7 @@ def own_records() -> Records:
 
     Raises InvalidStackError as all_own_records does.
     """
-    return _chosen(all_own_records(), frozenset[str](), "ovs")
+    return _chosen(all_own_records(), frozenset[str](), "ovs", frozenset[Feature]())
 
 
 @cache
@@ -92,25 +94,29 @@ def all_own_records() -> Records:
 
 
 def stack_records(
-    folder: str | None, asked: Collection[str] = (), backend: Backend = "ovs"
+    folder: str | None,
+    asked: Collection[str] = (),
+    backend: Backend = "ovs",
+    features: frozenset[Feature] = frozenset(),
 ) -> tuple[Records, Sequence[Problem]]:
     """Returns the records of a stack's projects, and the problems of those in its folder.
 
     `folder`: the folder that the stack file names, inside the working directory; None for Quorate's own projects. If
     there are problems, the records are Quorate's own. A folder is read once in a process. `asked`: the projects that
     the stack file or its topology names; optional ones are left out otherwise. `backend`: what connects virtual
-    machines.
+    machines. `features`: what the stack asks for; processes that are for others are left out.
     """
     records, problems = _with_folder(Path(folder), Path.cwd()) if folder else (all_own_records(), ())
     optional = {name for name, record in records.by_name.items() if record.optional}
-    return _chosen(records, frozenset(optional.intersection(asked)), backend), problems
+    return _chosen(records, frozenset(optional.intersection(asked)), backend, features), problems
 
 
 @cache
-def _chosen(records: Records, asked: AbstractSet[str], backend: Backend) -> Records:
+def _chosen(records: Records, asked: AbstractSet[str], backend: Backend, features: AbstractSet[Feature]) -> Records:
     """Returns the records of a stack with a backend, without optional projects.
 
-    Those in `asked` and those that others need are kept.
+    Those in `asked` and those that others need are kept. Processes that are for another feature than those in
+    `features` are left out.
     """
     records = replace(records, by_name={name: _with(each, backend) for name, each in records.by_name.items()})
     waiting = [name for name, record in records.by_name.items() if not record.optional or name in asked]
@@ -121,8 +127,20 @@ def _chosen(records: Records, asked: AbstractSet[str], backend: Backend) -> Reco
             chosen.add(name)
             waiting += records[name].needs
     left = {name: record for name, record in records.by_name.items() if name not in chosen}
-    kept = {name: record for name, record in records.by_name.items() if name in chosen}
-    return replace(records, by_name=kept, not_asked_for=left)
+    without = {
+        each.name: each.only_with
+        for name in chosen
+        for each in records[name].processes
+        if each.only_with and each.only_with not in features
+    }
+    kept = {name: _without(record, without) for name, record in records.by_name.items() if name in chosen}
+    return replace(records, by_name=kept, not_asked_for=left, without=without)
+
+
+def _without(record: ProjectRecord, processes: Collection[str]) -> ProjectRecord:
+    """Returns a record without the processes of these names."""
+    kept = tuple(each for each in record.processes if each.name not in processes)
+    return record if len(kept) == len(record.processes) else record.model_copy(update={"processes": kept})
 
 
 def _with(record: ProjectRecord, backend: Backend) -> ProjectRecord:

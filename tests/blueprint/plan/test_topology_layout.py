@@ -171,7 +171,10 @@ def test_no_service_vanishes(name: str, tmp_path: Path) -> None:
         other for prefix, others in NEEDED.items() if name.startswith(prefix) for other in others if other != name
     ]
     path = written(tmp_path, ", ".join([name, *(whole[:1] if definition.beside else []), *needed]))
-    if refusal := definition.not_built or definition.use_instead:
+    if name in RECORDS.without:
+        (found,) = problems_of(path)
+        assert found.startswith(f"quorate:topology (roles.all): {name} is only in stacks that ask for it; ")
+    elif refusal := definition.not_built or definition.use_instead:
         about = [text for text in problems_of(path) if text.startswith(f"quorate:topology (roles.all): {name} is ")]
         assert len(about) == 1
         assert refusal in about[0]

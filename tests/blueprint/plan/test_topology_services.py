@@ -67,7 +67,6 @@ def test_the_environments_of_the_document_are_stacks() -> None:
                 "roles.compute",
             ],
         ),
-        ("2.6.2-dvr.yaml", ["configs.neutron.dvr", "roles.compute"]),
         ("2.7.2-calico.yaml", ["configs.neutron.plugin_agent", "roles.calico"]),
         (
             "2.8.2-opendaylight.yaml",

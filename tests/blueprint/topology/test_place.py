@@ -171,7 +171,8 @@ def test_a_named_service_may_bear_the_name_of_a_retired_definition(tmp_path: Pat
 
 
 def test_a_backend_under_another_name_is_there(tmp_path: Path) -> None:
-    text = on_three("neutron-l3-agent-compute, rpc, etcd", f"{BACKENDS}replicas: {{rpc: 3, etcd: 3}}")
+    rest = f"{BACKENDS}replicas: {{rpc: 3, etcd: 3}}\nconfigs: {{neutron: {{dvr: true}}}}\n"
+    text = on_three("neutron-l3-agent-compute, rpc, etcd", rest)
     assert placed(tmp_path, text).findings == ()
 
 

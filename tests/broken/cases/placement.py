@@ -46,6 +46,10 @@ def _past_the_proxy(props: Props) -> None:
     props["spec"]["selector"] = {"app.kubernetes.io/name": "mysqld"}
 
 
+def _distributed(props: Props) -> None:
+    props["data"]["neutron.conf"] = f"[DEFAULT]\nrouter_distributed = True\n{props['data']['neutron.conf']}"
+
+
 def _no_taint(props: Props) -> None:
     props["taints"] = []
 
@@ -123,6 +127,11 @@ CASES = [
             "instances-match-row": {"cloud-openstack-neutron-metadata-agent"},
             "network-agents-beside-server": {"cloud-openstack-neutron-l3-agent", "cloud-openstack-neutron-dhcp-agent"},
         },
+    ),
+    Broken(
+        "distributed routers without their agents",
+        (("ConfigMap", "cloud-openstack-neutron-server-kolla", _distributed),),
+        {"distributed-routers-on-computes": {"cloud-openstack-nova-compute"}},
     ),
     Broken(
         "a light guest of RabbitMQ that is not light",

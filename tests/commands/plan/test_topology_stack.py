@@ -76,13 +76,13 @@ def check_plan(file: Path) -> None:
 
 def test_a_refused_topology_has_no_stack(capsys: pytest.CaptureFixture[str]) -> None:
     Path("topology.yaml").write_text(
-        CONFIGURED.replace("virt_type: qemu", "dvrr: 1").replace("ml2:", "dvr: true\n    ml2:")
+        CONFIGURED.replace("virt_type: qemu", "dvrr: 1").replace("ml2:", "dvr: 1\n    ml2:")
     )
     assert main(["topology", "topology.yaml", "--nodes", "node1,node2,node3", "--to-stack"]) == 1
     output = capsys.readouterr()
     assert output.out == ""
     assert "configs.nova.dvrr: " in output.err
-    assert "configs.neutron.dvr: distributed routers are not built" in output.err
+    assert "configs.neutron.dvr: is 1; write true or false" in output.err
 
 
 def test_a_topology_outside_of_the_project_is_not_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from blueprint.openstack.options import Option, as_listed, listed
-from blueprint.stackfile.settings import Projects
+from blueprint.stackfile.settings import Networks, Projects
 from console.progress import Reporter
 from openstack import node_values
 from tests.projects import OPTION_FILES
@@ -40,11 +40,13 @@ def python() -> Path:
 
 @cache
 def containers_of(release: str) -> list[TriedContainer]:
-    """Every container of the example stacks with a release, and of one with the optional projects."""
+    """Every container of the example stacks with a release, and of some with what a stack must ask for."""
     dns = Projects.model_validate({"designate": {}})
+    dvr = Networks.model_validate({"distributedRouters": True, "physical": {"physnet1": {"interface": "ens8"}}})
     stacks = [
         *(documents(stack, release=release) for stack in EXAMPLES),
         documents("dev", release=release, projects=dns),
+        documents("dev", release=release, networks=dvr),
     ]
     return [container for stack in stacks for container in read(stack).values()]
 

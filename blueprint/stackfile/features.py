@@ -1,0 +1,12 @@
+"""What a stack file may ask for with processes of their own, which other stacks do not have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from blueprint.openstack.projects.process_definition import Feature
+
+ASKED_WITH: Mapping[Feature, str] = {
+    "distributed-routers": "quorate:networks.distributedRouters: true",
+}
+"""The setting that asks for a feature."""
