@@ -107,6 +107,8 @@ def _is_usable(venv: Path) -> bool:
 
 
 def _create(venv: Path, reporter: Reporter) -> None:
+    if venv.is_symlink():  # what follows would empty the environment that it leads to
+        raise UserError(f"{venv.name} is a link to {venv.resolve()}. Remove the link: a clone has its own environment.")
     if find_spec("venv") is None or find_spec("ensurepip") is None:
         raise UserError(
             f"{sys.executable} cannot create an environment: its venv module is in a separate package.\n"

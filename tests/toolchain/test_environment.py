@@ -10,6 +10,7 @@ import pytest
 
 from console.errors import UserError
 from console.programs import ProgramError
+from console.progress import Reporter
 from tests.fakes import ROOT, run, script
 from toolchain import environment
 from toolchain.engine_sources import fits
@@ -132,6 +133,16 @@ def test_a_python_without_venv_says_what_to_install(tmp_path: Path, monkeypatch:
     with pytest.raises(UserError, match="apt install python3-venv"):
         environment.ensure(tmp_path / ".venv", ROOT / "requirements.lock", environment.Reporter())
     assert not (tmp_path / ".venv").exists()
+
+
+def test_the_environment_of_another_clone_is_not_emptied(tmp_path: Path) -> None:
+    other, link = tmp_path / "other", tmp_path / ".venv"
+    (other / "bin").mkdir(parents=True)
+    (other / "bin" / "python").touch()
+    link.symlink_to(other)
+    with pytest.raises(UserError, match=r"\.venv is a link to .*other\. Remove the link"):
+        environment.ensure_packages(link, ROOT / "requirements.lock", Reporter())
+    assert (other / "bin" / "python").exists()
 
 
 def test_a_launcher_of_another_version_is_written_anew(tmp_path: Path) -> None:
