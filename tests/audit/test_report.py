@@ -125,6 +125,7 @@ NOT_APPLICABLE = {
     "server-label-is-true",
     "upgrade-after-backup",
     "authority-trusted-before-use",
+    "distributed-routers-on-computes",
     "version-step-supported",
     "virt-disclaimers-acknowledged",
     "virt-host-is-protected",
