@@ -7,6 +7,8 @@ from openstack.config.layers import ConfigFile, Layer, Origin, Secret, Section, 
 from openstack.config.wiring import Wiring
 
 BACKEND, NB, SB = "ovn", "ovn-nb", "ovn-sb"
+DATABASE_NAMES = {NB: "OVN_Northbound", SB: "OVN_Southbound"}
+"""The name of the database in ovsdb-server, by process."""
 CLIENTS = {NB: "nb", SB: "sb"}
 """The name of the port of a database's clients."""
 PROBE = 60_000

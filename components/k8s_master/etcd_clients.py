@@ -28,8 +28,9 @@ RESTARTED = 180
 _NAME = "quorate:leaving-node"
 AUTHORITIES = "quorate.io/etcd-authorities"
 """Annotation of an API server's pod: the generations of etcd's authority that it trusts; none for the first alone."""
+_IN_JSONPATH = AUTHORITIES.replace(".", r"\.")
 _STATE = (
-    r"jsonpath={.spec.containers[0].command} [{.metadata.annotations.quorate\.io/etcd-authorities}] "
+    f"jsonpath={{.spec.containers[0].command}} [{{.metadata.annotations.{_IN_JSONPATH}}}] "
     '{.status.conditions[?(@.type=="Ready")].status}'
 )
 """The API server's command line, the generations that it trusts, and whether it is ready."""

@@ -7,9 +7,8 @@ import json
 from openstack import scripts
 from openstack.config.layers import TextFile, WrittenFile
 from openstack.config.wiring import Wiring
-from openstack.ovn_clients import CLIENTS, NB, PROBE, SB, connection, members
+from openstack.ovn_clients import CLIENTS, DATABASE_NAMES, NB, PROBE, SB, connection, members
 
-_DATABASES = {NB: "OVN_Northbound", SB: "OVN_Southbound"}
 ELECTION_TIMERS = {NB: 10_000, SB: 16_000}
 """Milliseconds without a message of the leader after which a member starts an election. ovsdb-server's default of 1000
 is too short for a large database: while a member writes a snapshot or sends a database to many clients, it answers
@@ -17,7 +16,7 @@ nothing. The figures of OpenShift's network operator (OVN_NB_RAFT_ELECTION_TIMER
 
 
 def configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
-    if name in _DATABASES:
+    if name in DATABASE_NAMES:
         return (
             TextFile("ovn-member.json", (_member(wiring, name),)),
             TextFile("ovn-member.py", (scripts.text("ovn_member.py"),)),
@@ -27,7 +26,7 @@ def configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
 
 def _member(wiring: Wiring, name: str) -> str:
     settings = {
-        "database": _DATABASES[name],
+        "database": DATABASE_NAMES[name],
         "schema": f"/usr/share/ovn/{name}.ovsschema",
         "client": f"{name}ctl",
         "port": wiring.records.port(name, CLIENTS[name]),

@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from blueprint.plan.quorum_limits import majority
+from openstack.ovn_clients import DATABASE_NAMES
 from operations.living.answers import DISK, Answer, Unanswered, disk_use
 from operations.living.quorum import LivingMember, LivingQuorum, heard
 
 STATUS = "status"
 BACKLOG = 1000
 """Entries of the log that are not committed or applied from which the database is called behind. Project figure."""
-_DATABASES = {"ovn-nb": "OVN_Northbound", "ovn-sb": "OVN_Southbound"}
 _SERVER = re.compile(r"^ +([0-9a-f]{4}) \(\1 at tcp:([^.:]+)[^)]*\)", re.MULTILINE)
 _CONTROL = "/tmp/ovsdb-server.ctl"  # noqa: S108 - in the member's container (openstack/scripts/ovn_member.py)
 
@@ -38,7 +38,7 @@ class _Status:
 
 def questions(process: str) -> dict[str, str]:
     """Returns the questions to a member of a database."""
-    status = f"ovs-appctl --timeout=8 --target {_CONTROL} cluster/status {_DATABASES[process]}"
+    status = f"ovs-appctl --timeout=8 --target {_CONTROL} cluster/status {DATABASE_NAMES[process]}"
     return {STATUS: status, DISK: "df -Pk /var/lib/ovn"}
 
 

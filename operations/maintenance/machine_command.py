@@ -63,11 +63,11 @@ class MachineCommand:
             return
         began = time.monotonic()
         if self.text == REBOOT:
-            self._told(machine, lease, "rebooted")
-            self._await(machine, lease, self._has_booted, "has not booted anew")
+            before = self._told(machine, lease, "rebooted")
+            self._await(machine, lease, lambda now: now.code == 0 and now.text.strip() != before, "has not booted anew")
         elif self.text == POWEROFF:
             self._told(machine, lease, "powered off")
-            self._await(machine, lease, self._is_silent, "still answers")
+            self._await(machine, lease, lambda now: now.code is None, "still answers")
         else:
             self._command(machine, say)
         say(f"{machine.name}: {self.text} has ended ({duration(time.monotonic() - began)})")
@@ -85,32 +85,27 @@ class MachineCommand:
         last = "".join(f"\n    {line}" for line in lines[-_SHOWN:])
         raise CommandFailed(f"{self.text} failed on {machine.name} ({how}):{last or ' it printed nothing'}")
 
-    def _told(self, machine: Node, lease: HeldLease, what: str) -> None:
-        """Reboots a machine or powers it off, if it is still in the boot in which it was found at first."""
+    def _told(self, machine: Node, lease: HeldLease, what: str) -> str:
+        """Reboots a machine or powers it off, if it is still in the boot in which it was found at first.
+
+        Returns the id of this boot.
+        """
         now = self.shell(machine, _BOOT, _LOOK)
         if machine.name not in lease.operation.boots:
             if now.code != 0:
                 raise CommandFailed(f"{machine.name} is not {what}, because no login there succeeds: {now.errors}")
             lease.change(boots=lease.operation.boots | {machine.name: now.text.strip()})
-        if now.code == 0 and not self._has_booted(machine, now, lease):
+        before = lease.operation.boots[machine.name]
+        if now.code == 0 and now.text.strip() == before:
             # The login ends with the machine's sshd, so its code says nothing.
             self.shell(machine, f"systemctl {self.text}", _LOOK)
+        return before
 
-    def _await(
-        self, machine: Node, lease: HeldLease, done: Callable[[Node, CommandOutput, HeldLease], bool], wrong: str
-    ) -> None:
+    def _await(self, machine: Node, lease: HeldLease, done: Callable[[CommandOutput], bool], wrong: str) -> None:
         end = time.monotonic() + LIMIT
-        while not done(machine, now := self.shell(machine, _BOOT, _LOOK), lease):
+        while not done(now := self.shell(machine, _BOOT, _LOOK)):
             lease.require()
             if time.monotonic() > end:
                 said = f" {now.errors.strip()}" if now.errors.strip() else ""
                 raise CommandFailed(f"{machine.name} {wrong} within {duration(LIMIT)}; look at its console.{said}")
             time.sleep(PAUSE)
-
-    @staticmethod
-    def _has_booted(machine: Node, now: CommandOutput, lease: HeldLease) -> bool:
-        return now.code == 0 and now.text.strip() != lease.operation.boots[machine.name]
-
-    @staticmethod
-    def _is_silent(_machine: Node, now: CommandOutput, _lease: HeldLease) -> bool:
-        return now.code is None
