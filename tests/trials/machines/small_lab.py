@@ -15,6 +15,7 @@ import contract
 from blueprint.plan.plan import Plan
 from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
+from cluster.objects import name, number
 from commands.engine.temporary_rendering import rendered
 from commands.stack import load
 from commands.trials import lab_commands
@@ -61,8 +62,10 @@ INGRESS = {
 }
 """The stack `dev` has no Ingress."""
 OBJECTS = "/root/objects"
-READY = 600
-"""Seconds until every workload must be ready."""
+READY = 900
+"""Seconds until every workload and Job of a phase must be ready or complete."""
+QUORUMS = ("mariadb", "memcached", "rabbitmq")
+"""Components whose workloads the others need."""
 ERROR = re.compile(r"error\b.*:|[a-z]Error|denied|refused", re.IGNORECASE)
 """Lines of a log that say what failed."""
 
@@ -122,57 +125,71 @@ def small_lab(directory: Path) -> Generator[SmallLab]:
 
 
 def write_objects(tree: Path, directory: Path) -> set[str]:
-    """Writes the objects of `PROJECTS`, those of no project and the Ingress, in their order; returns their images."""
+    """Writes the objects of `PROJECTS`, those of no project and the Ingress; returns their images.
+
+    Each is in a directory of its phase. The names of the phases sort as they are applied.
+    """
     found: set[str] = set()
     for folder in ("manifests", "secrets"):
         for file in sorted((tree / folder).rglob("*.yaml")):
             document = yaml.safe_load(file.read_text(encoding="utf-8"))
-            if document["metadata"].get("labels", {}).get(contract.COMPONENT, PROJECTS[0]) in PROJECTS:
-                order = 0 if document["kind"] == "Namespace" else 1
-                (directory / f"{order}-{file.name}").write_text(yaml.safe_dump(document), encoding="utf-8")
+            component = document["metadata"].get("labels", {}).get(contract.COMPONENT, PROJECTS[0])
+            if component in PROJECTS:
+                phase = directory / _phase(document["kind"], component)
+                phase.mkdir(exist_ok=True)
+                (phase / file.name).write_text(yaml.safe_dump(document), encoding="utf-8")
                 found |= set(lab_commands.images(document))
-    (directory / "1-ingress.yaml").write_text(yaml.safe_dump(INGRESS), encoding="utf-8")
+    (directory / _phase("Ingress", "") / "ingress.yaml").write_text(yaml.safe_dump(INGRESS), encoding="utf-8")
     return found
 
 
+def _phase(kind: str, component: str) -> str:
+    """Returns the phase of an object. They follow each other as in `up`, which waits for what others depend on."""
+    if kind == "Namespace":
+        return "0-namespaces"
+    if kind in ("DaemonSet", "Deployment", "StatefulSet"):
+        return f"2-{component}" if component in QUORUMS else "4-apis"
+    return "3-jobs" if kind == "Job" else "1-settings"
+
+
 def _apply(lab: Lab, objects: Path) -> None:
-    """Applies the objects and waits until every workload is ready and every Job is complete."""
+    """Applies the objects of each phase, and waits until its workloads are ready and its Jobs complete."""
     nspawn.push(lab.masters[0], objects, OBJECTS)
-    _require(lab, "apply", "--server-side", f"--filename={OBJECTS}")
-    _require(
-        lab,
-        "wait",
-        "jobs",
-        "--all",
-        "--for=condition=Complete",
-        f"--timeout={READY}s",
-        f"--namespace={client.NAMESPACE}",
-    )
+    for phase in sorted(objects.iterdir()):
+        done = masters.kubectl(lab, "apply", "--server-side", f"--filename={OBJECTS}/{phase.name}", timeout=READY)
+        if done.returncode:
+            raise UserError(f"kubectl apply failed: {done.stderr.strip()[-2000:]}")
+        _await(lab)
+
+
+def _await(lab: Lab) -> None:
     end = time.monotonic() + READY
     while True:
         try:
+            _require_complete(lab)
             return readiness.require(lab, {each.name: each.pods for each in workloads.expected(lab)})
-        except UserError:
+        except UserError as error:
             if time.monotonic() > end:
-                raise
+                raise UserError(f"{error}\n{_explanation(lab)}") from None
             time.sleep(3)
 
 
-def _require(lab: Lab, *words: str) -> None:
-    done = masters.kubectl(lab, *words, timeout=READY + 60)
-    if done.returncode:
-        raise UserError(f"kubectl {words[0]} failed: {done.stderr.strip()[-2000:]}\n{_explanation(lab)}")
+def _require_complete(lab: Lab) -> None:
+    jobs = workloads.of_openstack(lab, "jobs")
+    incomplete = [name(each) for each in jobs if not number(each, "status", "succeeded")]
+    if incomplete:
+        raise UserError(f"Jobs are not complete: {', '.join(incomplete)}")
 
 
 def _explanation(lab: Lab) -> str:
     """Returns the pods of the lab, and the error messages of those that are neither ready nor complete."""
     shown = masters.kubectl(lab, "get", "pods", "--all-namespaces", "--output=wide").stdout
     lines = (line for line in shown.splitlines() if client.NAMESPACE in line and "0/1" in line)
-    for name in [line.split()[1] for line in lines if "Completed" not in line][:10]:
-        log = masters.kubectl(lab, "logs", name, f"--namespace={client.NAMESPACE}", "--all-containers").stdout
+    for pod in [line.split()[1] for line in lines if "Completed" not in line][:10]:
+        log = masters.kubectl(lab, "logs", pod, f"--namespace={client.NAMESPACE}", "--all-containers").stdout
         # A traceback of SQLAlchemy names the error before the statement, which is long.
         found = [line[:300] for line in log.splitlines() if ERROR.search(line)]
-        shown += "\n".join(["", f"--- {name}", *found[-4:], *log.splitlines()[-2:]])
+        shown += "\n".join(["", f"--- {pod}", *found[-4:], *log.splitlines()[-2:]])
     return shown
 
 
