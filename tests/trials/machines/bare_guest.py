@@ -127,7 +127,7 @@ def _qemu(guest: BareGuest, root: Path, card: str, processors: int) -> list[str]
     kernel, ramdisk = (next((root / "boot").glob(f"{name}-*")) for name in ("vmlinuz", "initrd.img"))
     mac = ":".join(f"{byte:02x}" for byte in b"\x52\x58" + IPv4Address(guest.address).packed)
     return [
-        "nice", "-n", "19", "qemu-system-x86_64", "-machine", "q35", "-accel", "tcg,thread=multi", "-cpu", "max",
+        "qemu-system-x86_64", "-machine", "q35", "-accel", "tcg,thread=multi", "-cpu", "max",
         "-smp", str(processors), "-m", str(guest.memory), "-display", "none", "-monitor", "none", "-no-reboot",
         "-device", "virtio-rng-pci", "-drive", f"file={guest.disk},if=virtio,format=raw,cache=unsafe",
         "-netdev", f"tap,id=wire,ifname={card},script=no,downscript=no",
