@@ -15,7 +15,7 @@ from typing import Any
 from blueprint.plan.nodes import Node
 from blueprint.plan.plan import Plan
 from components import joining, kubelet
-from components.k8s_master import audit, etcd, external_etcd, node_dns, node_loss, pki
+from components.k8s_master import audit, etcd, external_etcd, node_dns, node_loss, pki, renewal
 from components.k8s_master.cluster_objects import INITIALISE
 from components.k8s_master.pki import Pki
 from components.k8s_master.versions import kubernetes, large
@@ -71,7 +71,8 @@ def parts(plan: Plan, master: Node, certificates: Pki) -> Parts:
     has_member = master in plan.members
     after = etcd.TIDY if has_member else external_etcd.AWAIT
     enter = _initialise(plan, others, after) if master == plan.masters[0] else joining.step(others, (after,))
-    return Parts(files, (replace(enter, leave=f"{_MAY_LEAVE}\n{enter.leave}") if has_member else enter,))
+    enter = replace(enter, leave=f"{_MAY_LEAVE}\n{enter.leave}") if has_member else enter
+    return Parts(files, (enter,)) + renewal.parts(others, enter.name)
 
 
 _MAY_LEAVE = f'[ ! -f "$ROOT{etcd.MEMBERS}" ] || sh "$ROOT{etcd.MEMBERS}" may-leave'

@@ -439,6 +439,7 @@ def test_masters_say_which_quorum_their_restarts_disrupt(large: list[Recorded]) 
                 "etcd-backup.timer": "",
                 "etcd-backup-test.timer": "",
                 "etcd-defragmentation.timer": "",
+                "certificate-renewal.timer": "",
             }
             if "master" in name
             else {}
