@@ -437,6 +437,32 @@ def replace(  # noqa: PLR0913 - as many options
 
 
 @_command
+def restore(  # noqa: PLR0913 - as many options
+    what: Annotated[str, typer.Argument(help="What is restored: etcd.", metavar="etcd")],
+    stack: StackOption = "dev",
+    source: Annotated[
+        str,
+        typer.Option(
+            "--from",
+            help="A machine, for its member's data, or MACHINE:COPY; default: data if there is any, or newest copy.",
+            metavar="SOURCE",
+        ),
+    ] = "",
+    dead: Annotated[
+        list[str] | None, typer.Option(help="A machine that is off, and stays off. Can be repeated.", metavar="NODE")
+    ] = None,
+    *,
+    show_plan: Annotated[bool, typer.Option("--plan", help="Print the numbered steps, and change nothing.")] = False,
+    confirm: Annotated[str, typer.Option(help="The stack's name, to do what the plan says.", metavar="NAME")] = "",
+) -> int:
+    """Make etcd of a live stack anew, after its majority is lost for good, of one member's data or of a copy."""
+    from commands.live import restore_command
+
+    request = restore_command.RestoreRequest(what, source, tuple(dead or ()), show_plan, confirm)
+    return restore_command.run(_clone(), stack, request)
+
+
+@_command
 def cloud(stack: StackOption = "dev") -> int:
     """Start the machines of a stack on this host with real kubelets (root, Linux)."""
     from commands.trials import lab_commands

@@ -81,7 +81,7 @@ class Changing:
 
     def render(self, names: Sequence[str]) -> None:
         """Writes the directories of a stack with these masters, and delivers them to its running machines."""
-        planned = _plan(self.directory, names)
+        planned = stack_plan(self.directory, names)
         tree = self.directory / "tree"
         shutil.rmtree(tree, ignore_errors=True)
         for name in (*names, *WORKERS):
@@ -212,7 +212,7 @@ def changing_lab(work: Path) -> Generator[Changing]:
     by_hand.skip_beside_another_lab()
     with host.alone():
         tree = work / "tree"
-        whole = lab_of(LAB, _plan(work, MASTERS), tree)
+        whole = lab_of(LAB, stack_plan(work, MASTERS), tree)
         machines = tuple(replace(each, has_disk=False) for each in whole.machines if each.name in MASTERS + WORKERS)
         changing = Changing(replace(whole, machines=machines), work)
         by_hand.skip_unless_able(changing.lab)
@@ -267,7 +267,7 @@ def until(what: str, condition: Callable[[], bool], limit: float = WAIT) -> None
         time.sleep(1)
 
 
-def _plan(work: Path, names: Sequence[str]) -> Plan:
+def stack_plan(work: Path, names: Sequence[str]) -> Plan:
     """Returns the plan of the stack "dev" with these masters."""
     document = yaml.safe_load(STACKS["dev"].read_text(encoding="utf-8"))
     servers: list[dict[str, object]] = []

@@ -1,0 +1,91 @@
+"""`quorate restore etcd`: makes etcd anew of one member's data or of a copy, after its majority is lost for good."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from blueprint.plan.plan import Plan
+from commands import stack
+from commands.live.machine_shell import machine_shell
+from console.errors import UserError
+from operations.maintenance.machine_command import Shell
+from operations.restoration import etcd_machines, etcd_restoration, etcd_source, restoration_text
+from text.quoting import printable
+
+ETCD = "etcd"
+
+
+@dataclass(frozen=True)
+class RestoreRequest:
+    """What the command line asks for."""
+
+    what: str
+    source: str = ""
+    """MACHINE or MACHINE:COPY; "" to choose."""
+    dead: tuple[str, ...] = ()
+    """Machines that are off and stay off, as the user says."""
+    plan: bool = False
+    confirm: str = ""
+    """The name of the stack, if the user has confirmed the plan."""
+
+
+def run(root: Path, stack_name: str, request: RestoreRequest) -> int:
+    """Restores etcd of a stack, or prints the plan.
+
+    Returns 0 if it is done, or with `plan` if it can be; 3 with `plan` if it cannot. Raises UserError with why it is
+    not done, or why the run has stopped.
+    """
+    found = stack.load(root, stack_name)
+    _require(found.plan, found.is_rendered, stack_name, request)
+    with machine_shell(found.plan) as shell:
+        return restore(found.plan, stack_name, request, shell)
+
+
+def _require(plan: Plan, is_rendered: bool, stack_name: str, request: RestoreRequest) -> None:
+    if request.what != ETCD:
+        raise UserError(
+            f"{request.what} cannot be restored by this command: write etcd. A Galera is restored with "
+            "`quorate action --name mysqld-restore` (docs/openstack.md)."
+        )
+    if is_rendered:
+        raise UserError(f"{stack_name} is rendered: it has no machines that can be reached. Name a live stack.")
+    if plan.settings.cluster or not plan.members:
+        raise UserError(f"Quorate has not set up etcd of {stack_name}: the cluster's own tool restores it.")
+
+
+def restore(plan: Plan, stack_name: str, request: RestoreRequest, shell: Shell) -> int:
+    """Restores etcd on the machines of a plan, which `shell` reaches. The rest is as for `run`."""
+    machines = etcd_machines.look(plan.members, shell)
+    _say(restoration_text.found(machines))
+    try:
+        source = etcd_source.chosen(machines, request.source, request.dead)
+    except UserError as refusal:
+        message = f"etcd is not restored:\n{refusal}"
+        if not request.plan:
+            raise UserError(f"{message}\nNothing was changed.") from None
+        _say(message)
+        return 3
+    members = [each.node for each in machines if each.takes_part and each.name not in request.dead]
+    away = {each.name for each in machines} - {node.name for node in members}
+    masters = [node for node in plan.masters if node.name not in away]
+    steps = tuple(etcd_restoration.steps(source, members, masters))
+    _say(restoration_text.plan(source, steps, datetime.now(UTC)))
+    if request.plan:
+        return 0
+    if request.confirm != stack_name:
+        raise UserError(f"Nothing was changed. To do this, add --confirm {stack_name}.")
+    etcd_restoration.run(steps, shell, _say)
+    _say(f"etcd of {stack_name} runs with {len(members)} of {len(plan.members)} members.")
+    for name in request.dead:
+        _say(
+            f"{name} must not start with its old data: before it gets a network again, replace its disk, or remove "
+            "/var/lib/etcd/member there. Then `quorate up` makes it a member."
+        )
+    _say(f"Objects may differ from the stack: run `quorate refresh --stack {stack_name}`, then `quorate up`.")
+    return 0
+
+
+def _say(message: str) -> None:
+    print(printable(message.rstrip("\n")), flush=True)

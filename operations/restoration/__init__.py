@@ -1,0 +1,1 @@
+"""Restores etcd from a copy or from one member's data, by `quorate restore`."""
