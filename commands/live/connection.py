@@ -88,7 +88,11 @@ def connect(root: Path, stack: ValidStack) -> LiveCluster:
     try:
         nodes, _ = api.items("/api/v1/nodes")
     except (ApiError, Unreachable) as error:
-        raise UserError(f"The cluster of context {context} does not answer: {error}") from None
+        message = f"The cluster of context {context} does not answer: {error}"
+        if not stack.settings.cluster:
+            asks = f"quorate restore etcd --stack {stack.name} --plan"
+            message += f"\n`{asks}` asks its masters by SSH what etcd has there, and changes nothing."
+        raise UserError(message) from None
     return LiveCluster(api, stack.plan, context, tuple(nodes))
 
 

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 import yaml
 
+from cluster.api import Api, Unreachable
 from commands import stack
 from commands.live import connection
+from console.errors import UserError
 from contract import ADMINISTRATOR
 from tests.stacks import ROOT
 
@@ -48,3 +50,22 @@ def test_the_first_master_that_accepts_connections_is_used(
     access = connection.own_access(root, stack.load(ROOT, "dev"))
     assert (access.host, access.port) == (used, 6443)
     assert access.headers == {"Authorization": "Bearer a-token"}
+
+
+def test_the_message_of_a_cluster_that_does_not_answer_says_who_is_asked_next(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_api: Api, path: str) -> None:
+        raise Unreachable(f"GET {path}: connection refused")
+
+    monkeypatch.setattr(Api, "items", refuse)
+    def accepts(_address: str) -> bool:
+        return True
+
+    monkeypatch.setattr(connection, "_accepts", accepts)
+    with pytest.raises(UserError) as caught:
+        connection.connect(root, stack.load(ROOT, "dev"))
+    assert str(caught.value) == (
+        "The cluster of context admin does not answer: GET /api/v1/nodes: connection refused\n"
+        "`quorate restore etcd --stack dev --plan` asks its masters by SSH what etcd has there, and changes nothing."
+    )
