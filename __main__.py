@@ -21,6 +21,7 @@ from blueprint.stackfile import given_secrets, loader
 from blueprint.stackfile.root_secret import WithoutRootSecret
 from components import previous, target
 from components.cloud import Cloud, CloudArgs
+from components.k8s_master import backup_copies
 from components.k8s_master.pki import Pki
 from components.secrets import Keyring
 from components.target import Target
@@ -70,7 +71,8 @@ def main() -> None:
         Path(target.secrets_directory(stack)).mkdir(mode=0o700, exist_ok=True)
 
     landing = _target(plan, stack, root_secret)
-    cloud = Cloud("cloud", CloudArgs(plan, stack, landing, root_secret, _given_secrets(plan)), landing.options())
+    given = _given_secrets(plan)
+    cloud = Cloud("cloud", CloudArgs(plan, stack, landing, root_secret, given), landing.options())
     history = previous.Previous("previous", plan, pulumi.ResourceOptions(depends_on=[cloud]))
 
     pulumi.export("architecture", plan.architecture.name)
@@ -78,6 +80,9 @@ def main() -> None:
     pulumi.export("services", {service.name: service.instances for service in plan.services})
     pulumi.export(contract.QUORUM_STATE_OUTPUT, history.standing)
     pulumi.export(contract.VERSIONS_OUTPUT, history.versions)
+    if copies := plan.settings.backups.copies:
+        keyring = Keyring("kubernetes", root_secret, given=given)
+        pulumi.export(contract.BACKUP_STORE_OUTPUT, backup_copies.opened(copies, keyring))
 
 
 def _root_secret(plan: Plan, stack: str) -> pulumi.Output[str] | None:

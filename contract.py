@@ -31,6 +31,8 @@ KUBECONFIG_OUTPUT = "kubeconfig"
 """Stack output with the administrator's kubeconfig of a cluster whose machines Quorate sets up."""
 ADMINISTRATOR = "admin"
 """Context of that kubeconfig."""
+BACKUP_STORE_OUTPUT = "backupStore"
+"""Stack output with what reads copies of backups in an object store: texts of files by name, as JSON."""
 
 API_PORT = 6443
 """Port of the API servers on masters, and of the local proxy to them on other machines."""

@@ -339,6 +339,19 @@ def action(
 
 
 @_command
+def copies(
+    stack: StackOption = "dev",
+    fetch: Annotated[
+        str, typer.Option(help="Fetch and decrypt this copy, or the newest below NAME, such as etcd.", metavar="NAME")
+    ] = "",
+) -> int:
+    """List the encrypted copies of backups in a stack's object store, or fetch one for a restoration."""
+    from commands.live import backup_copies
+
+    return backup_copies.run(_clone(), stack, fetch)
+
+
+@_command
 def credentials(
     stack: StackOption = "dev",
     *,

@@ -37,7 +37,7 @@ facts() {
     read -r _
     read -r _ _ _ free _ && fact free "$free"
   }
-  for unit in certificate-renewal containerd etcd etcd-backup etcd-backup-test etcd-defragmentation kubelet; do
+  for unit in certificate-renewal containerd etcd etcd-backup etcd-backup-copy etcd-backup-test etcd-defragmentation kubelet; do
     if has systemctl && systemctl is-failed --quiet "$unit.service"; then fact failed "$unit.service"; fi
   done
   for program in conntrack containerd curl etcd etcdctl etcdutl kubeadm kubectl kubelet runc systemd-nspawn virsh; do

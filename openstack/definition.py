@@ -74,6 +74,8 @@ class ActionDefinition:
     """The process of the project, by its name in the plan, on whose nodes the job runs; None for the first one."""
     tests: str = ""
     """The action whose backups this one restores to a scratch copy and compares; empty if it tests none."""
+    copies: str = ""
+    """The action whose backups this one puts into an object store; empty if it copies none."""
     mounts: tuple[ClaimMount, ...] = ()
     attempts: int = 1
     deadline: int

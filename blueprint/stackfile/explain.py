@@ -11,7 +11,7 @@ from pydantic_core import ErrorDetails
 
 from blueprint.model_errors import expected, location
 from blueprint.problems import Problem, shown
-from blueprint.stackfile import ceph_settings, cloud_content, values
+from blueprint.stackfile import backup_settings, ceph_settings, cloud_content, values
 from blueprint.stackfile.reader import NAMESPACE
 from blueprint.stackfile.settings import (
     KUBERNETES_VERSION,
@@ -38,6 +38,10 @@ _PATTERNS = {
     r"^sha256:[0-9a-f]{64}$": "sha256: and 64 hexadecimal digits",
     INTERFACE: "a name of up to 15 letters, digits, '-', '_' and '.', the first a letter or a digit",
     CPUS: "numbers and ranges of CPUs such as 0-15 or 0-7,32-39",
+    backup_settings.BUCKET: "a name of 3 to 63 lower-case letters, digits, '-' and '.'",
+    backup_settings.ENDPOINT: "an address such as https://s3.example.org, without a path or a password",
+    backup_settings.PREFIX: "a name of up to 63 letters, digits, '-', '_' and '.', the first a letter or a digit",
+    backup_settings.REGION: "the name of a region such as eu-central-1",
     ceph_settings.FSID: "the cluster's identifier as 'ceph fsid' prints it, a UUID in lower case",
     ceph_settings.CEPH_NAME: "a name of up to 128 letters, digits, '-', '_' and '.', the first a letter or a digit",
     ceph_settings.OBJECT_STORE_URL: "an address such as https://rgw.example/swift/v1/AUTH_%(project_id)s",

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from blueprint.openstack.given_secret import GivenSecret
 from blueprint.problems import Problem
-from blueprint.stackfile import external_ceph
+from blueprint.stackfile import backup_settings, external_ceph
+from blueprint.stackfile.backup_settings import BackupCopies
 from blueprint.stackfile.ceph_settings import ExternalCeph
 from blueprint.stackfile.settings import Options, Settings
 
@@ -16,13 +17,13 @@ COPIED = "given"
 
 
 def used(settings: Settings) -> dict[str, GivenSecret]:
-    """Returns the secrets in options of projects and services, and those of registries and an external Ceph, by key."""
+    """Returns the secrets in options, and those of registries, an external Ceph and an object store, by key."""
     holders = [(f"projects.{name}", each.options) for name, each in settings.projects.overrides.items()]
     holders += [(f"services.{name}", each.options) for name, each in settings.services.items()]
     found = {where: secret for name, given in holders for where, secret in in_options(f"quorate:{name}.options", given)}
     accounts = settings.images.accounts.items()
     found |= {f"quorate:images.accounts.{name}.password": each.password for name, each in accounts}
-    return found | dict(_of_ceph(settings.external_ceph))
+    return found | dict(_of_ceph(settings.external_ceph)) | dict(_of_copies(settings.backups.copies))
 
 
 def _of_ceph(external: ExternalCeph | None) -> Iterator[tuple[str, GivenSecret]]:
@@ -31,6 +32,12 @@ def _of_ceph(external: ExternalCeph | None) -> Iterator[tuple[str, GivenSecret]]
             yield f"{external_ceph.KEY}.accounts.{name}.key", account.key
         if external.object_store:
             yield f"{external_ceph.KEY}.objectStore.password", external.object_store.password
+
+
+def _of_copies(copies: BackupCopies | None) -> Iterator[tuple[str, GivenSecret]]:
+    if copies:
+        yield f"{backup_settings.KEY}.accessKey", copies.access_key
+        yield f"{backup_settings.KEY}.secretKey", copies.secret_key
 
 
 def in_options(key: str, given: Options) -> Iterator[tuple[str, GivenSecret]]:

@@ -17,6 +17,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, StringConstraints
 from blueprint.openstack.projects.process_definition import Backend, Feature
 from blueprint.openstack.projects.records import Records, stack_records
 from blueprint.stackfile.api_servers import ApiProxy, ApiServers
+from blueprint.stackfile.backup_settings import Backups
 from blueprint.stackfile.ceph_settings import CephSettings, ExternalCeph
 from blueprint.stackfile.certificate_generations import CertificateGenerations
 from blueprint.stackfile.class_networks import CLASSES, ClassName, ClassNetwork
@@ -419,6 +420,7 @@ class Settings(Strict):
     certificates: Annotated[
         CertificateGenerations, Field(description="generations of certificate authorities, which replace one another")
     ] = CertificateGenerations()
+    backups: Backups = Backups()
     images: Images = Images()
     ceph: Annotated[
         CephSettings | None, Field(description="left out: Quorate runs Ceph on the servers of role storage")

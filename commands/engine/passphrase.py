@@ -1,7 +1,7 @@
 """Selects the passphrase that encrypts a stack's secrets. Raises an error if a required passphrase is missing.
 
-`up`, `refresh` and `destroy` require the user's passphrase. For a rendered lab, a passphrase is generated, so that the
-first `make up` on a fresh machine works. The read-only commands (preview, audit) require none: without a passphrase,
+`up`, `refresh`, `destroy` and `copies` require the user's passphrase. For a rendered lab, a passphrase is generated, so
+that the first `make up` on a fresh machine works. The read-only commands (preview, audit) require none: without one,
 they use a temporary state and placeholder secrets.
 """
 
@@ -17,7 +17,7 @@ from commands.stack import Stack, Workspace, default_backend
 from console.errors import UserError
 from files import generated_secret as file_of_secret
 
-Command = Literal["up", "refresh", "destroy", "preview", "audit"]
+Command = Literal["up", "refresh", "destroy", "copies", "preview", "audit"]
 VALUE, FILE = "PULUMI_CONFIG_PASSPHRASE", "PULUMI_CONFIG_PASSPHRASE_FILE"
 READ_ONLY = ("preview", "audit")
 

@@ -73,7 +73,7 @@ KEPT = 7
 
 _NEW, _RESTORED = f"{BACKUP}/new", f"{BACKUP}/restored"
 
-_IN_BACKUPS = """\
+IN_BACKUPS = """\
 Type=oneshot
 User=etcd
 UMask=0077
@@ -87,7 +87,7 @@ Description=Copy of etcd's data that was restored and compared, the first action
 After=etcd.service
 
 [Service]
-{_IN_BACKUPS}Environment=ETCDCTL_ENDPOINTS=https://127.0.0.1:{CLIENT_PORT}
+{IN_BACKUPS}Environment=ETCDCTL_ENDPOINTS=https://127.0.0.1:{CLIENT_PORT}
 Environment=ETCDCTL_CACERT={RUNTIME}/ca.crt ETCDCTL_CERT={RUNTIME}/server.crt ETCDCTL_KEY={RUNTIME}/server.key
 ExecStartPre=/bin/rm -rf {_NEW} {_RESTORED}
 ExecStart=/usr/bin/etcdctl snapshot save {_NEW}
@@ -105,7 +105,7 @@ TEST_UNIT = f"""\
 Description=Test of the newest copy of etcd's data: a scratch member without a network has its content
 
 [Service]
-{_IN_BACKUPS}PrivateNetwork=yes
+{IN_BACKUPS}PrivateNetwork=yes
 Nice=10
 ExecStart={COPIES} test
 """

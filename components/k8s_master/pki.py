@@ -18,11 +18,11 @@ import yaml
 
 from blueprint.plan.nodes import Node
 from blueprint.stackfile.certificate_generations import Generations
-from components.k8s_master.certificates import Authority, Pair, key_pair
 from components.kubelet import DISCOVERY
 from components.machine import File, Unit
 from components.secrets import Keyring, placeholder
 from contract import ADMINISTRATOR, API_PORT, MASTER_POOL
+from formats.certificates import Authority, Pair, key_pair
 
 ETCD = "/etc/etcd/pki"
 KUBERNETES = "/etc/kubernetes/pki"

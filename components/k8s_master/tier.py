@@ -14,6 +14,7 @@ from blueprint.plan.plan import Plan
 from components.component import Component, Facts, plain
 from components.k8s_master import (
     api_proxy,
+    backup_copies,
     calico,
     calico_objects,
     dns,
@@ -79,7 +80,7 @@ class MasterTier(Component[Plan]):
 def master_parts(plan: Plan, master: Node, certificates: Pki) -> Parts:
     """Returns the files and steps that only a master has: etcd, kubeadm, Calico and CoreDNS."""
     if master in plan.members:
-        store = etcd.parts(master, plan.members, certificates)
+        store = member_parts(plan, master, certificates)
     else:
         store = external_etcd.parts(plan.members, certificates, kubeadm.BEGUN)
     kubernetes = kubeadm.parts(plan, master, certificates) + etcd_clients.parts(plan, master)
@@ -88,8 +89,9 @@ def master_parts(plan: Plan, master: Node, certificates: Pki) -> Parts:
 
 
 def member_parts(plan: Plan, machine: Node, certificates: Pki) -> Parts:
-    """Returns the files and steps of a machine of role etcd, which has nothing but its member."""
-    return etcd.parts(machine, plan.members, certificates)
+    """Returns the files and steps of a member of etcd. A machine of role etcd has nothing else."""
+    copies = backup_copies.parts(plan.settings.backups.copies, certificates.keyring)
+    return etcd.parts(machine, plan.members, certificates) + copies
 
 
 def proxy_parts(plan: Plan) -> Parts:

@@ -19,6 +19,7 @@ export LC_ALL
 METRICS=$ROOT/var/lib/quorate/metrics
 BACKUP=$ROOT/var/lib/etcd-backup
 TIMER=$ROOT/etc/systemd/system/etcd-backup.timer
+COPY=$ROOT/etc/systemd/system/etcd-backup-copy.service
 
 etcd() {
   oldest=
@@ -32,11 +33,12 @@ etcd() {
   begun=$(stat -c %Y "$TIMER")
   success etcd-backup "$(at "$newest" "$begun")"
   success etcd-backup-test "$(at "$(told last-test)" "$(at "$oldest" "$begun")")"
+  [ ! -e "$COPY" ] || success etcd-backup-copy "$(at "$(told last-copy)" "$(stat -c %Y "$COPY")")"
   failed=$(told failed-test)
   [ -z "$failed" ] || failure etcd-backup-test "$(at "$failed" 0)"
 }
 
-# Prints the time in a file that the test of etcd's copies writes.
+# Prints the time in a file that the test of etcd's copies, or what puts them into an object store, writes.
 told() { # name of the file
   [ ! -e "$BACKUP/$1" ] || sed -n 's/^[a-z]* \([0-9TZ]*\).*/\1/p' "$BACKUP/$1"
 }

@@ -18,6 +18,7 @@ from blueprint.plan import availability_zones
 from blueprint.plan.host_reserves import HostReserve, host_reserves
 from blueprint.plan.plan import Plan
 from blueprint.stackfile import further_clusters
+from blueprint.stackfile.backup_settings import BackupCopies
 from blueprint.stackfile.ceph_settings import ExternalCeph
 from blueprint.stackfile.class_networks import ClassName, ClassNetwork
 from blueprint.stackfile.cloud_content import Bootstrap
@@ -103,6 +104,8 @@ class Wiring:
     sets_up_machines: bool
     """Whether Quorate sets up the machines: each compute has a certificate for migrations, and each node writes metrics
     of certificates and backups."""
+    copies: BackupCopies | None
+    """The object store that takes copies of backups; None for no copies."""
 
     @cached_property
     def common_reserve(self) -> HostReserve:
@@ -242,6 +245,7 @@ def wiring(plan: Plan, environment: str) -> Wiring:
         plan.settings.networks.backend,
         frozenset(_gateways(plan)),
         not plan.settings.has_existing_machines,
+        plan.settings.backups.copies,
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from openstack.config.wiring import Wiring
 from openstack.monitoring import limits
@@ -26,16 +26,24 @@ ENTRY = "quorate_secret_certificate_expiry_timestamp_seconds"
 """The same for a Secret of type kubernetes.io/tls, as every master tells it."""
 
 
+_LAST = {
+    "backup": "the newest backup",
+    "copy": "the last copy to the object store",
+    "test": "the last restored test",
+}
+
+
 class Schedule(NamedTuple):
-    """A CronJob that makes backups of a database, or tests them."""
+    """What makes backups of a database, tests them or copies them: a CronJob, or a timer of the machines of etcd."""
 
     name: str
-    """Name of the CronJob."""
+    """Name of the CronJob or the timer."""
     of: str
     """The database's quorum, such as mysqld."""
     limit: timedelta
     """Age of the last success from which it is late."""
-    is_test: bool
+    kind: Literal["backup", "copy", "test"] = "backup"
+    """Whether it makes backups, puts them into an object store, or restores them."""
 
 
 class _Source(NamedTuple):
@@ -60,10 +68,12 @@ class _Source(NamedTuple):
 def groups(wiring: Wiring, schedules: tuple[Schedule, ...]) -> Iterator[Mapping[str, Any]]:
     """Yields the groups of rules about backups and certificates. `schedules`: the CronJobs of backups and tests."""
     members = sum(name in wiring.addresses for name in wiring.etcd_members)  # without machines that are no nodes
-    etcd = (
-        Schedule("etcd-backup", "etcd", limits.ETCD_BACKUP, is_test=False),
-        Schedule("etcd-backup-test", "etcd", limits.ETCD_TEST, is_test=True),
-    )
+    etcd = [
+        Schedule("etcd-backup", "etcd", limits.ETCD_BACKUP),
+        Schedule("etcd-backup-test", "etcd", limits.ETCD_TEST, "test"),
+    ]
+    if wiring.copies:
+        etcd.append(Schedule("etcd-backup-copy", "etcd", limits.ETCD_COPY, "copy"))
     sources = [_Source(each, True, members) for each in etcd if members]
     sources += [_Source(each, False, 1) for each in schedules]
     yield {"name": "backups", "rules": [rule for each in sources for rule in _backup(each)]}
@@ -73,15 +83,14 @@ def groups(wiring: Wiring, schedules: tuple[Schedule, ...]) -> Iterator[Mapping[
 def _backup(source: _Source) -> Iterator[Rule]:
     schedule, success = source.schedule, source.of(SUCCESS)
     seconds = int(schedule.limit.total_seconds())
-    last = "the last restored test" if schedule.is_test else "the newest backup"
     allowed = f"its schedule allows {seconds // 3600} h"
     yield source.alert(
-        "BackupTestLate" if schedule.is_test else "BackupLate",
+        "BackupTestLate" if schedule.kind == "test" else "BackupLate",
         f"time() - {success} > {seconds}",
         "10m",
-        f"{last} is {{{{ $value | humanizeDuration }}}} old, {allowed}",
+        f"{_LAST[schedule.kind]} is {{{{ $value | humanizeDuration }}}} old, {allowed}",
     )
-    if schedule.is_test:
+    if schedule.kind == "test":
         failed = f"{source.of(FAILURE)} > {success}"
         yield source.alert("BackupTestFailed", failed, "0s", "a restored backup failed or had other content")
     if not source.by_machine:

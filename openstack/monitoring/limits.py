@@ -7,6 +7,9 @@ from datetime import timedelta
 ETCD_BACKUP = timedelta(hours=2)
 """Age of etcd's newest copy on a machine from which it is late. The timer makes one every hour, up to 10 minutes later;
 the rest is for the copy itself, and for a timer that was due while the machine booted. Project figure."""
+ETCD_COPY = timedelta(hours=3)
+"""Age of the newest copy of etcd's backups in an object store, of each machine, from which it is late: a backup every
+hour, up to 10 minutes later; the rest is for its way, and for one that failed. Project figure."""
 ETCD_TEST = timedelta(hours=31)
 """Age of the last restored test of etcd's copies on a machine from which it is late. The timer makes one every day, up
 to 6 hours later; the rest is for the test itself. Project figure."""

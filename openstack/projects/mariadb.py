@@ -9,7 +9,8 @@ from datetime import timedelta
 
 from blueprint.openstack.projects.process_definition import ConfigurationFile
 from blueprint.openstack.projects.records import own_records
-from openstack import scripts
+from blueprint.stackfile.backup_settings import BackupCopies
+from openstack import backup_store, scripts
 from openstack.config.layers import ConfigFile, Layer, Origin, Secret, TextFile, WrittenFile
 from openstack.config.wiring import GALERA, Wiring, beside_galera
 from openstack.definition import ActionDefinition, ClaimMount, JobDefinition
@@ -23,11 +24,12 @@ Service."""
 _MYSQLD, _EXPORTER = own_records()["mariadb"].processes[0], "mysqld-exporter"
 _MODULES = scripts.modules("galera")
 _BACKUP_MODULES = scripts.modules("galera_backup")
+_COPY = "galera_copies.py"
 KEPT = 7
 """Number of complete database backups that are kept, one a day, so that an error noticed within a week can be undone.
 Project figure; mariadb-operator keeps 30 days."""
-PERIOD = timedelta(days=1)
-"""Time between the beginnings of two scheduled backups of a cluster."""
+PERIOD, COPY_PERIOD = timedelta(days=1), timedelta(hours=1)
+"""Time between the beginnings of two scheduled backups of a cluster, and of two runs that copy what is new."""
 
 
 TEST_AFTER = 7
@@ -157,12 +159,15 @@ def _layer(source: str, **options: str | int) -> Layer:
 
 
 def actions(wiring: Wiring) -> tuple[ActionDefinition, ...]:
-    return tuple(action for number in range(len(wiring.galeras)) for action in _backups(wiring, number))
+    found = [action for number in range(len(wiring.galeras)) for action in _backups(wiring, number)]
+    if wiring.copies:
+        found += [_copies(galera, wiring.copies, number) for number, galera in enumerate(wiring.galeras)]
+    return tuple(found)
 
 
 def age_limit(action: ActionDefinition) -> timedelta:
     """Returns the age from which the last success of a scheduled action is late: its period, and what it may take."""
-    return PERIOD + timedelta(seconds=action.deadline)
+    return (COPY_PERIOD if action.copies else PERIOD) + timedelta(seconds=action.deadline)
 
 
 def _backups(wiring: Wiring, number: int) -> tuple[ActionDefinition, ...]:
@@ -174,9 +179,7 @@ def _backups(wiring: Wiring, number: int) -> tuple[ActionDefinition, ...]:
     name, _, domain = member.partition(".")
     document = {"member": member, "domain": domain, "members": len(members), "keep": KEPT}
     data = ClaimMount(name="data", claim=f"data-{name}", path="/var/lib/mysql")
-    backups = ClaimMount(
-        name="backups", claim=replace(_MYSQLD, name=galera).backup_claim_name, path="/var/lib/mysql-backup"
-    )
+    backups = _backup_claim(galera)
     account = ("[client]\nuser = backup\npassword = ", Secret(_backup_account(galera)), "\n")
     settings = TextFile("backup.json", (json.dumps(document) + "\n",))
     return (
@@ -207,6 +210,46 @@ def _backups(wiring: Wiring, number: int) -> tuple[ActionDefinition, ...]:
             mounts=(data, backups),
             deadline=_BACKUP_DEADLINE,
         ),
+    )
+
+
+def _backup_claim(galera: str) -> ClaimMount:
+    """Returns the mount of the volume with a cluster's backups."""
+    claim = replace(_MYSQLD, name=galera).backup_claim_name
+    return ClaimMount(name="backups", claim=claim, path="/var/lib/mysql-backup")
+
+
+def _copies(galera: str, copies: BackupCopies, number: int) -> ActionDefinition:
+    """Returns the action that puts a cluster's backups into an object store, at most an hour after they are complete.
+
+    It is no part of the backup's Job, so that a copy that fails is no backup that fails.
+    """
+    directory = "/etc/mysql/backup-store"
+    programs = (_COPY, "backup_store.sh")
+    stored = {f"backup-store-{name}": (name, parts) for name, parts in backup_store.parts(copies).items()}
+    job = JobDefinition(
+        name=f"{galera}-backup-copy",
+        image="mariadb-server",
+        user="mysql",
+        quorums=(galera,),
+        command=f"env STORE={directory} python3 {directory}/{_COPY} {galera}",
+        written=(
+            *(TextFile(program, (scripts.text(program),)) for program in programs),
+            *(TextFile(file, parts) for file, (_, parts) in stored.items()),
+        ),
+        files=(
+            *(ConfigurationFile(program, f"{directory}/{program}") for program in programs),
+            *(ConfigurationFile(file, f"{directory}/{name}") for file, (name, _) in stored.items()),
+        ),
+    )
+    return ActionDefinition(
+        job=job,
+        beside=galera,
+        purpose="Encrypt new backups of the database and put them into the object store",
+        schedule=f"{(47 + number) % 60} * * * *",
+        copies=f"{galera}-backup",
+        mounts=(_backup_claim(galera),),
+        deadline=_BACKUP_DEADLINE,
     )
 
 

@@ -38,11 +38,12 @@ def configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
 
 
 def _schedules(wiring: Wiring) -> Iterator[Schedule]:
-    """Yields the CronJobs that make backups of databases or test them."""
+    """Yields the CronJobs that make backups of databases, test them or copy them."""
     for action in mariadb.actions(wiring):
         of = action.beside or ""
         if action.schedule and wiring.has(of):
-            yield Schedule(action.job.name, of, mariadb.age_limit(action), is_test=bool(action.tests))
+            kind = "test" if action.tests else "copy" if action.copies else "backup"
+            yield Schedule(action.job.name, of, mariadb.age_limit(action), kind)
 
 
 def _clouds(wiring: Wiring) -> Secret:

@@ -21,22 +21,22 @@ from operations.action_job import BATCH
 from operations.living.answers import BACKUPS, Answer
 
 DIRECTORY = "/var/lib/etcd-backup"
-QUESTION = f"sh -c 'cd {DIRECTORY} 2>/dev/null && {{ ls; cat last-test failed-test 2>/dev/null; }}; echo end'"
+QUESTION = f"sh -c 'cd {DIRECTORY} 2>/dev/null && {{ ls; cat last-test failed-test last-copy 2>/dev/null; }}; echo end'"
 """For a user who may read the directory, which is root."""
 
 
 @dataclass(frozen=True)
-class RestoredTest:
-    """The last time that a backup of a database was restored to a scratch copy and had the same content."""
+class Scheduled:
+    """What a schedule does with the backups of a database, and when it succeeded last."""
 
     maker: str
-    """What restores it, such as a CronJob."""
+    """What does it, such as a CronJob."""
     newest: datetime | None
-    """When the last test that succeeded had ended; None if there is none."""
+    """When it succeeded last; None if it never did."""
     limit: timedelta
     """Age that its schedule allows."""
     since: datetime | None = None
-    """From when on the schedule makes them; None if that is not known, or if there is no schedule."""
+    """From when on it was due; None if that is not known, or if there is no schedule."""
     problem: str = ""
     """Why there is no later one: it failed, or its schedule makes no more; empty if there is no reason."""
 
@@ -44,6 +44,14 @@ class RestoredTest:
         """Whether it failed, is older than its schedule allows, or was never made although one was due."""
         last = self.newest or self.since
         return bool(self.problem) or last is None or now - last > self.limit
+
+
+class RestoredTest(Scheduled):
+    """The last time that a backup was restored to a scratch copy and had the same content."""
+
+
+class StoredCopy(Scheduled):
+    """The last copy in an object store: when etcd's backup was begun, or all of a Galera's were found to be there."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +72,8 @@ class LivingBackup:
     """Why its schedule makes no more of them; empty if it does."""
     test: RestoredTest | None = None
     """The last restored test of its backups; None if nothing restores them."""
+    copy: StoredCopy | None = None
+    """Its newest copy in the object store; None if nothing puts them there."""
 
     def is_late(self, now: datetime) -> bool:
         """Whether it is older than its schedule allows, or whether none was made although one was due."""
@@ -79,8 +89,11 @@ class LivingBackups:
     unasked: tuple[str, ...] = ()
 
 
-def of_etcd(answers: Mapping[str, Answer]) -> LivingBackups:
-    """Returns the newest copy on each machine of etcd that answered over SSH, by the answers of the machines."""
+def of_etcd(answers: Mapping[str, Answer], *, has_copies: bool = False) -> LivingBackups:
+    """Returns the newest copy on each machine of etcd that answered over SSH, by the answers of the machines.
+
+    `has_copies`: whether the machines put them into an object store.
+    """
     found: list[LivingBackup] = []
     unasked: list[str] = []
     for machine, answer in answers.items():
@@ -90,19 +103,33 @@ def of_etcd(answers: Mapping[str, Answer]) -> LivingBackups:
             continue
         copies = list(filter(None, map(_began, lines)))
         newest = max(copies, default=None)
-        test = _test_on(machine, lines, min(copies, default=None))
-        found.append(LivingBackup("etcd", f"timer on {machine}", newest, limits.ETCD_BACKUP, test=test))
+        since = min(copies, default=None)
+        test = _test_on(machine, lines, since)
+        stored = _copy_of(machine, lines, since) if has_copies else None
+        timer = f"timer on {machine}"
+        found.append(LivingBackup("etcd", timer, newest, limits.ETCD_BACKUP, test=test, copy=stored))
     said = f"the copies of etcd's data on {', '.join(unasked)} were not read: they are asked over SSH"
     return LivingBackups(tuple(found), (said,) if unasked else ())
 
 
 def _test_on(machine: str, lines: Sequence[str], since: datetime | None) -> RestoredTest:
     """Returns the last restored test on a machine of etcd, by the files that its script writes."""
-    words = {each[0]: each[1] for each in (line.split() for line in lines) if len(each) > 1}
+    words = _words(lines)
     failed = _began(f"{words.get('failed', '')}.db")
     problem = f"the test of {failed:%Y-%m-%d %H:%M} UTC failed" if failed else ""
     newest = _began(f"{words.get('restored', '')}.db")
     return RestoredTest(f"test on {machine}", newest, limits.ETCD_TEST, since, problem)
+
+
+def _copy_of(machine: str, lines: Sequence[str], since: datetime | None) -> StoredCopy:
+    """Returns the newest copy of a machine of etcd in the object store, by the file that its script writes."""
+    newest = _began(f"{_words(lines).get('copied', '')}.db")
+    return StoredCopy(f"copies of {machine}", newest, limits.ETCD_COPY, since)
+
+
+def _words(lines: Sequence[str]) -> dict[str, str]:
+    """Returns the second word of each line by the first one."""
+    return {each[0]: each[1] for each in (line.split() for line in lines) if len(each) > 1}
 
 
 def _began(file: str) -> datetime | None:
@@ -117,7 +144,8 @@ def of_galera(api: Api, around: Wiring) -> LivingBackups:
     """Returns the newest backup of each Galera, by the CronJobs and Jobs of the cluster."""
     all_actions = [each for each in mariadb.actions(around) if each.schedule and around.has(each.beside or "")]
     tests = {each.tests: each for each in all_actions if each.tests}
-    wanted = [each for each in all_actions if not each.tests]
+    copies = {each.copies: each for each in all_actions if each.copies}
+    wanted = [each for each in all_actions if not (each.tests or each.copies)]
     if not wanted:
         return LivingBackups()
     try:
@@ -126,7 +154,12 @@ def of_galera(api: Api, around: Wiring) -> LivingBackups:
     except (ApiError, Unreachable) as error:
         return LivingBackups(unasked=(f"the backups of Galera were not read: {error}",))
     found = (
-        replace(_backup(each, schedules, jobs), test=_test(tests[each.job.name], schedules, jobs)) for each in wanted
+        replace(
+            _backup(each, schedules, jobs),
+            test=_test(tests[each.job.name], schedules, jobs),
+            copy=_copy(copies.get(each.job.name), schedules, jobs),
+        )
+        for each in wanted
     )
     return LivingBackups(tuple(found))
 
@@ -155,6 +188,21 @@ def _test(action: ActionDefinition, schedules: Mapping[str, Object], jobs: Seque
         mariadb.age_limit(action),
         since=_time(schedule, "metadata", "creationTimestamp"),
         problem=_stopped(schedule) or problem,
+    )
+
+
+def _copy(
+    action: ActionDefinition | None, schedules: Mapping[str, Object], jobs: Sequence[Object]
+) -> StoredCopy | None:
+    if action is None:
+        return None
+    schedule = schedules.get(action.job.name, {})
+    return StoredCopy(
+        f"CronJob {action.job.name}",
+        _last_success(action, schedule, jobs),
+        mariadb.age_limit(action),
+        since=_time(schedule, "metadata", "creationTimestamp"),
+        problem=_stopped(schedule),
     )
 
 

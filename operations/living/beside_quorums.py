@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from console.progress import duration
 from doctor.checks import CLOCK
 from operations.living import certificates
-from operations.living.backups import LivingBackup, RestoredTest
+from operations.living.backups import LivingBackup, RestoredTest, StoredCopy
 from operations.living.cloud import LivingCloud, is_ready, workload_of
 
 SERVICES = 12
@@ -73,11 +73,12 @@ def _certificates(cloud: LivingCloud) -> Iterator[str]:
 
 
 def _backups(cloud: LivingCloud) -> Iterator[str]:
-    """Yields the ages of the newest backup of each database and of its last restored test, and those that are late."""
+    """Yields the ages of the newest backup of each database, of its test and its copy, and those that are late."""
     now, found = datetime.now(UTC), cloud.backups.found
     for what, ages in (
         ("Newest backups", [(each.of, each.newest) for each in found]),
         ("Last backups restored and compared", [(each.of, each.test.newest) for each in found if each.test]),
+        ("Last copies to the object store", [(each.of, each.copy.newest) for each in found if each.copy]),
     ):
         newest: dict[str, datetime] = {}
         for of, made in ages:
@@ -90,6 +91,8 @@ def _backups(cloud: LivingCloud) -> Iterator[str]:
             yield f"          - {each.of}, {each.maker}: {_lateness(each, now)}"
         if each.test and each.test.is_late(now):
             yield f"          - {each.of}, {each.test.maker}: {_untested(each.test, now)}"
+        if each.copy and each.copy.is_late(now):
+            yield f"          - {each.of}, {each.copy.maker}: {_uncopied(each.copy, now)}"
     yield from (f"          - {each}" for each in cloud.backups.unasked)
 
 
@@ -123,6 +126,11 @@ def _lateness(backup: LivingBackup, now: datetime) -> str:
 def _untested(test: RestoredTest, now: datetime) -> str:
     tested = f"the last backup was restored {_age(now - test.newest)} ago" if test.newest else "none was restored"
     return f"{tested}; {test.problem or f'its schedule allows {_age(test.limit)}'}"
+
+
+def _uncopied(copy: StoredCopy, now: datetime) -> str:
+    made = f"the last one to the object store is {_age(now - copy.newest)} old" if copy.newest else "there is none"
+    return f"{made}; {copy.problem or f'the schedule allows {_age(copy.limit)}'}"
 
 
 def _age(time: timedelta) -> str:

@@ -113,7 +113,7 @@ def read_cloud(plan: Plan, cluster: LiveCluster | None, problem: str = "") -> Li
 
 
 def _backups(cluster: LiveCluster | None, plan: Plan, of_etcd: Mapping[str, Answer]) -> LivingBackups:
-    copies = backups.of_etcd(of_etcd)
+    copies = backups.of_etcd(of_etcd, has_copies=plan.settings.backups.copies is not None)
     databases = (
         backups.of_galera(cluster.api, wiring(plan, ENVIRONMENT))
         if cluster

@@ -127,13 +127,15 @@ def document(cloud: LivingCloud, found: Sequence[Leave], operation: UnderWay = N
 
 
 def _backup(found: LivingBackup) -> dict[str, Any]:
-    now, test = datetime.now(UTC), found.test
+    now, test, copy = datetime.now(UTC), found.test, found.copy
     tested = test and {"maker": test.maker, **_dated(test.newest, test.limit, late=test.is_late(now))}
+    copied = copy and {"maker": copy.maker, **_dated(copy.newest, copy.limit, late=copy.is_late(now))}
     return {
         "of": found.of,
         "maker": found.maker,
         **_dated(found.newest, found.limit, late=found.is_late(now)),
         "restored": tested,
+        "copied": copied,
     }
 
 

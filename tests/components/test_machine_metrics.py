@@ -16,8 +16,9 @@ from blueprint.plan.plan import Plan
 from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
 from components import machine_files, machine_metrics
-from components.k8s_master import certificates, etcd, pki
+from components.k8s_master import backup_copies, etcd, pki
 from components.machine import filled, variables
+from formats import certificates
 from openstack.monitoring import age_alerts, machine_alerts, quorum_queues
 from tests.blueprint.stackfile.placeholders import CERTIFICATES
 from tests.components.k8s_master.test_external_etcd import PHYSICAL
@@ -153,6 +154,18 @@ def test_the_newest_copy_of_etcd_and_its_test(tmp_path: Path) -> None:
     put(tmp_path, f"{etcd.BACKUP}/failed-test", "failed 20261129T061500Z\n")
     failed = {f'{age_alerts.FAILURE}{{schedule="etcd-backup-test"}}': at("2026-11-29 06:15:00")}
     assert written(tmp_path, OF_MASTER, "etcd") == newest | tested | failed
+
+
+def test_the_newest_copy_in_the_object_store_is_told_where_copies_are_made(tmp_path: Path) -> None:
+    member(tmp_path)
+    put(tmp_path, f"{etcd.BACKUP}/last-copy", "copied 20261129T080312Z\n")
+    name = success(backup_copies.NAME)
+    assert name not in written(tmp_path, OF_MASTER, "etcd"), "of a stack that had copies before"
+    unit = put(tmp_path, f"{etcd.UNITS}/{backup_copies.NAME}.service", "")
+    os.utime(unit, (2000, 2000))
+    assert written(tmp_path, OF_MASTER, "etcd")[name] == at("2026-11-29 08:03:12")
+    (tmp_path / etcd.BACKUP.lstrip("/") / "last-copy").unlink()
+    assert written(tmp_path, OF_MASTER, "etcd")[name] == 2000, "due since the unit exists"
 
 
 def test_schedules_of_the_cluster(tmp_path: Path) -> None:

@@ -167,6 +167,7 @@ def test_a_sound_machine_passes_every_check() -> None:
         ),
         ({"failed": ["etcd-backup.service"]}, "units", "etcd-backup.service has failed"),
         ({"failed": ["etcd-backup-test.service"]}, "units", "etcd-backup-test.service has failed"),
+        ({"failed": ["etcd-backup-copy.service"]}, "units", "etcd-backup-copy.service has failed"),
         ({"certificate": ["/x.crt "]}, "certificates", "the end of /x.crt cannot be read"),
         (
             {"listens": ['LISTEN 0 9 *:10250 *:* users:(("cupsd",pid=9,fd=5))']},

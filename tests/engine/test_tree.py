@@ -76,5 +76,6 @@ def test_a_thousand_computes_are_one_resource_with_a_small_state(rendered: Proje
     machines = [each for each in project.state().values() if each["type"] in kinds]
     # 2,537,533 on 2026-11-29: 35 trees, with the scripts of each machine, such as those for metrics.
     # 2,604,719 with the masters' questions to RabbitMQ and OpenSearch, and kubeadm's limits.
-    assert sum(len(json.dumps(each)) - size_of_certificates(each) for each in machines) < 2_650_000
+    # 2,651,364 with the renewal of certificates, and the age of copies of backups in the metrics of masters.
+    assert sum(len(json.dumps(each)) - size_of_certificates(each) for each in machines) < 2_700_000
     assert len(list((project.build / "machines").glob("cmp*/root/etc/quorate/node.yaml"))) == 1000

@@ -22,7 +22,7 @@ from blueprint.stackfile.certificate_generations import Generations
 from blueprint.stackfile.loader import load_file
 from components import templates
 from components.k8s_master import etcd
-from components.k8s_master.certificates import Authority
+from formats.certificates import Authority
 from tests.blueprint.stackfile.placeholders import CERTIFICATES
 from tests.stacks import STACKS
 

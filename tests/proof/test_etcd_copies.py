@@ -10,11 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from components.k8s_master import etcd
+from components.k8s_master import backup_copies, etcd
 from console.progress import Reporter
+from openstack import scripts
+from openstack.backup_store import KEY
 from operations.living import backups
 from operations.living.answers import Answer
 from operations.living.backups import LivingBackup
+from tests.object_store import object_store
+from tests.openstack.scripts.test_backup_store import texts
 from tests.proof.etcd_machines import Master, masters
 from tests.proof.test_etcd_members import started
 from toolchain import cluster_programs
@@ -86,6 +90,33 @@ def test_a_copy_has_the_content_of_its_member_and_a_test_restores_it(first: Mast
     assert not (copies(first) / "scratch").exists()
     assert "written" in first.etcdctl("get", "written"), "the scratch member is not of the cluster"
     assert first.etcdctl("get", "quorate-scratch") == ""
+
+
+def test_a_copy_in_the_object_store_restores_what_a_machine_has_lost(first: Master) -> None:
+    """The machine encrypts and puts it there; another place, with the key, fetches it; then it is compared as any."""
+    program, own = first.root / backup_copies.PROGRAM.lstrip("/"), first.root / "store"
+    program.parent.mkdir(parents=True, exist_ok=True)
+    program.write_text(scripts.text("backup_store.sh"))
+    program.chmod(0o755)
+    own.mkdir()
+    save(first)
+    run(first, "keep")
+    (made,) = copies(first).glob("*.db")
+    with object_store() as store:
+        for name, text in texts(store.endpoint).items():
+            if name != KEY:
+                (own / name).write_text(text)
+        script = Path(etcd.__file__).with_name("etcd_copies.sh")
+        asked = {**os.environ, "ROOT": str(first.root), "STORE": str(own), "ETCD_NAME": "master1"}
+        subprocess.run(["sh", str(script)], env=asked, check=True)
+        shutil.rmtree(copies(first))
+        copies(first).mkdir()
+        (own / KEY).write_text(texts(store.endpoint)[KEY])
+        words = ["sh", str(program), "get", f"etcd/master1/{made.stem}", str(copies(first))]
+        subprocess.run(words, env={**os.environ, "STORE": str(own)}, check=True)
+        assert store.refused == []
+    assert sorted(each.name for each in copies(first).iterdir()) == [f"{made.stem}.content", made.name]
+    assert "was restored and has its content" in run(first, "test")
 
 
 def test_old_values_that_are_removed_meanwhile_make_another_copy(first: Master) -> None:

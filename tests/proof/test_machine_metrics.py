@@ -11,9 +11,9 @@ from pathlib import Path
 from blueprint.plan.planner import plan
 from cluster.api import MERGE
 from components import machine_metrics
-from components.k8s_master import certificates
 from console.progress import Reporter
 from contract import ACTION
+from formats import certificates
 from openstack.config.wiring import ENVIRONMENT, wiring
 from openstack.monitoring import age_alerts, machine_alerts
 from operations.action_job import BATCH

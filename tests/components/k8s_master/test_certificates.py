@@ -20,12 +20,13 @@ from blueprint.plan.nodes import Node
 from blueprint.plan.planner import plan
 from blueprint.stackfile.certificate_generations import Generations
 from blueprint.stackfile.loader import load_file
-from components.k8s_master import certificates, pki
-from components.k8s_master.certificates import Authority, Pair
+from components.k8s_master import pki
 from components.k8s_master.pki import Pki
 from components.kubelet import DISCOVERY
 from components.machine import File, Unit
 from components.secrets import Keyring
+from formats import certificates
+from formats.certificates import Authority, Pair
 from tests.stacks import STACKS
 
 MASTERS = plan(load_file(STACKS["dev"])).masters

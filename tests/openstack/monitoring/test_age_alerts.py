@@ -60,6 +60,22 @@ def test_each_database_has_alerts_of_its_backups_and_tests() -> None:
     assert schedules(made) == {"etcd-backup", "etcd-backup-test", "mysqld-backup", "mysqld-backup-test"}
 
 
+STORE = {"endpoint": "https://s3.example.org", "bucket": "backups", "prefix": "prod"}
+COPIES = {"copies": {**STORE, "accessKey": {"environment": "ACCESS"}, "secretKey": {"environment": "SECRET"}}}
+
+
+def test_copies_in_an_object_store_have_alerts_of_their_own() -> None:
+    found = [
+        each for each in rules(stack(backups=COPIES))["backups"] if each["labels"]["schedule"] == "etcd-backup-copy"
+    ]
+    assert [each["alert"] for each in found] == ["BackupLate", "BackupUnknown"]
+    assert (
+        found[0]["expr"] == 'time() - quorate_schedule_success_timestamp_seconds{schedule="etcd-backup-copy"} > 10800'
+    )
+    assert "the last copy to the object store is " in found[0]["annotations"]["summary"]
+    assert schedules(stack(backups=COPIES)) == schedules(stack()) | {"etcd-backup-copy", "mysqld-backup-copy"}
+
+
 def test_machines_of_etcd_that_are_no_nodes_tell_nothing() -> None:
     assert schedules(with_machines_of_etcd()) == {"mysqld-backup", "mysqld-backup-test"}
 

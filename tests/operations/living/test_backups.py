@@ -156,6 +156,29 @@ def test_a_stack_without_galera_has_no_backups_of_it(monkeypatch: pytest.MonkeyP
     assert of_galera(refusal=ApiError(403, "Forbidden", "not asked")) == LivingBackups()
 
 
+STORE = {"endpoint": "https://s3.example.org", "bucket": "backups", "prefix": "prod"}
+COPIES = {**STORE, "accessKey": {"environment": "ACCESS"}, "secretKey": {"environment": "SECRET"}}
+
+
+def test_copies_of_galera_are_asked_of_their_cronjob() -> None:
+    around = wiring(plan(parsed(full_size("100", backups={"copies": COPIES}))), ENVIRONMENT)
+    last = schedule("2026-11-28T05:47:10Z", name="mysqld-backup-copy")
+    for copies, newest, problem, is_late in (
+        ((last,), 5, "", False),
+        ((schedule("2026-11-28T04:47:10Z", name="mysqld-backup-copy"),), 4, "", True),
+        ((schedule("2026-11-28T05:47:10Z", name="mysqld-backup-copy", suspend=True),), 5, "it is suspended", True),
+        ((), None, "the cluster does not have it", True),
+    ):
+        api = cast("Api", Batch(schedules=(schedule("2026-11-28T02:31:10Z"), *copies)))
+        (found,) = backups.of_galera(api, around).found
+        assert found.copy
+        assert (found.copy.maker, found.copy.limit) == ("CronJob mysqld-backup-copy", timedelta(hours=7))
+        assert (found.copy.newest and found.copy.newest.hour, found.copy.problem) == (newest, problem)
+        assert found.copy.is_late(NOW) is is_late
+    (found,) = of_galera(schedules=(schedule("2026-11-28T02:31:10Z"), last)).found
+    assert found.copy is None, "the stack has no object store any more"
+
+
 def test_a_backup_is_made_each_period() -> None:
     minute, hour, *rest = mariadb.schedule(0).split()
     assert (minute.isdecimal(), hour.isdecimal(), rest, mariadb.PERIOD) == (True, True, ["*"] * 3, timedelta(days=1))
@@ -199,6 +222,24 @@ def test_the_last_restored_test_of_etcd_by_machine() -> None:
     ]
 
 
+def test_the_newest_copy_in_the_object_store_by_machine() -> None:
+    copies = "20261126T091502Z.db\n20261128T110203Z.db\nlast-copy\n"
+    said = {
+        "master1": Answer({"backups": f"{copies}copied 20261128T110203Z\nend\n"}),
+        "master2": Answer({"backups": f"{copies}copied 20261128T080203Z\nend\n"}),
+        "master3": Answer({"backups": f"{copies}end\n"}),
+        "master4": Answer({"backups": "20261128T110203Z.db\nend\n"}),
+    }
+    found = [each.copy for each in backups.of_etcd(said, has_copies=True).found if each.copy]
+    assert [(each.maker, each.newest and each.newest.hour, each.is_late(NOW)) for each in found] == [
+        ("copies of master1", 11, False),
+        ("copies of master2", 8, True),
+        ("copies of master3", None, True),
+        ("copies of master4", None, False),
+    ]
+    assert {each.copy for each in backups.of_etcd(said).found} == {None}, "the stack has no object store any more"
+
+
 def test_the_question_names_the_copies_that_the_unit_makes(tmp_path: Path) -> None:
     """The names are those that the script gives with real members (tests/proof/test_etcd_copies.py)."""
     assert backups.DIRECTORY == etcd.BACKUP
@@ -223,3 +264,8 @@ def test_the_question_names_the_copies_that_the_unit_makes(tmp_path: Path) -> No
         datetime(2026, 11, 28, 10, tzinfo=UTC),
         "the test of 2026-11-28 11:00 UTC failed",
     )
+    (tmp_path / "copies" / "last-copy").write_text("copied 20261128T091502Z\n")
+    done = subprocess.run(["sh", "-c", question], capture_output=True, text=True, check=True)
+    copy = backups.of_etcd({"here": Answer({"backups": done.stdout})}, has_copies=True).found[0].copy
+    assert copy
+    assert copy.newest == datetime(2026, 11, 28, 9, 15, 2, tzinfo=UTC)

@@ -11,7 +11,7 @@ import pytest
 from blueprint.plan.planner import plan
 from operations.living import beside_quorums, status_text
 from operations.living.agents import LivingAgent, LivingAgents
-from operations.living.backups import LivingBackup, LivingBackups, RestoredTest
+from operations.living.backups import LivingBackup, LivingBackups, RestoredTest, StoredCopy
 from operations.living.certificates import Certificate
 from operations.living.cloud import LivingCloud
 from operations.living.leaving import leaves
@@ -131,6 +131,26 @@ def test_backups_that_are_late_are_named_and_the_newest_of_each_kind() -> None:
     assert (first["maker"], first["late"], last) == ("CronJob mysqld-backup-test", True, None)
     assert document["unasked"] == ["the copies of etcd's data on master3 were not read: x"]
     json.dumps(document)
+
+
+def test_copies_in_the_object_store_that_are_late_are_named() -> None:
+    now, limit = datetime.now(UTC), timedelta(hours=3)
+    copies = (
+        StoredCopy("copies of master1", now - timedelta(hours=5, minutes=2), limit),
+        StoredCopy("copies of master2", now - timedelta(minutes=41), limit),
+        StoredCopy("copies of master3", None, limit, now - timedelta(hours=4)),
+        StoredCopy("copies of master4", None, limit, now - timedelta(minutes=4)),
+    )
+    made = tuple(LivingBackup("etcd", "timer", now, timedelta(hours=2), copy=each) for each in copies)
+    text = shown(living(PLAN, backups=LivingBackups((*made, LivingBackup("mysqld", "CronJob", now, limit)))))
+    assert "Last copies to the object store: etcd 41 min ago.\n" in text
+    of = "the last one to the object store is 5 h 02 min old"
+    assert f"etcd, copies of master1: {of}; the schedule allows 3 h 00 min\n" in text
+    assert "etcd, copies of master3: there is none; the schedule allows 3 h 00 min\n" in text
+    assert not [name for name in ("master2", "master4") if f"copies of {name}" in text]
+    document = status_text.document(living(PLAN, backups=LivingBackups(made)), ())
+    assert [each["copied"]["late"] for each in document["backups"]] == [True, False, True, False]
+    assert "Last copies" not in shown(living(PLAN, backups=LivingBackups((LivingBackup("mysqld", "x", now, limit),))))
 
 
 def test_disks_that_fill_and_clocks_that_differ_are_named() -> None:

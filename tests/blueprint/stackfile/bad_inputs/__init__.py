@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.blueprint.stackfile.bad_inputs import (
     addresses,
     architectures,
+    backups,
     bootstrap,
     brokers,
     external_ceph,
@@ -27,6 +28,7 @@ CASES: dict[str, Bad] = {
     for module in (
         addresses,
         architectures,
+        backups,
         bootstrap,
         brokers,
         external_ceph,

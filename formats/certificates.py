@@ -100,6 +100,14 @@ def key_pair(secret: str) -> Pair:
     return Pair(public.decode(), _pem_of_key(key))
 
 
+def recipient(name: str, secret: str) -> Pair:
+    """Returns a certificate that data is encrypted for, signed with its own key, and the key that decrypts it."""
+    key = _private_key(secret)
+    subject = _subject(name)
+    certificate = _builder(subject, subject, key.public_key()).not_valid_after(VALID_UNTIL)
+    return Pair(_pem(certificate.sign(key, hashes.SHA256(), ecdsa_deterministic=True)), _pem_of_key(key))
+
+
 def _private_key(secret: str) -> ec.EllipticCurvePrivateKey:
     seed = HKDF(hashes.SHA256(), length=_SEED, salt=None, info=b"quorate/P-256").derive(secret.encode())
     return ec.derive_private_key(int.from_bytes(seed, "big") % (_ORDER - 1) + 1, ec.SECP256R1())

@@ -1,0 +1,113 @@
+"""`quorate copies`: lists the encrypted copies of backups in a stack's object store, or fetches and decrypts one.
+
+The stack's state has the account and the key, so that neither a cluster nor a machine is needed. They are in files of a
+temporary directory while the program runs, and in no argument.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from commands import build_directory, stack
+from commands.engine import passphrase
+from commands.engine.operation import Operation
+from commands.stack import ValidStack
+from console.errors import UserError
+from contract import BACKUP_STORE_OUTPUT
+from openstack import scripts
+from text.suggestion import did_you_mean
+from toolchain.engine import installed
+
+_NAME = re.compile(r"(etcd|galera)/[a-z0-9][a-z0-9.-]*/[0-9-]{8,10}T[0-9-]{6,8}Z")
+"""Matches names of copies. Others in the bucket are none, and could name a file elsewhere."""
+
+
+def run(root: Path, stack_name: str, wanted: str) -> int:
+    """Prints the names of all copies, the oldest first; with `wanted`, fetches a copy into build/STACK/copies instead.
+
+    `wanted`: the name of a copy, or what names begin with, such as etcd, for the newest of these.
+
+    Raises UserError without a store or a copy, and if the copy is not complete or has other content.
+    """
+    found = stack.load(root, stack_name)
+    if found.settings.backups.copies is None:
+        raise UserError(f"{stack_name} has no object store for copies of backups; quorate:backups.copies names one.")
+    with TemporaryDirectory(prefix="quorate-copies-") as name:
+        directory = Path(name)
+        for file, text in _store(root, found).items():
+            (directory / file).write_text(text, encoding="utf-8")
+        there = sorted(filter(_NAME.fullmatch, _ask(directory, "list").splitlines()), key=_moment)
+        if not wanted:
+            print("\n".join(there) or "There are no copies yet.")
+            return 0
+        chosen = _chosen(there, wanted)
+        target = _private(build_directory.of_stack(root, stack_name) / "copies", *chosen.split("/")[:-1])
+        _ask(directory, "get", chosen, str(target))
+    files = sorted(each.name for each in target.glob(f"{_time(chosen)}*"))
+    print(f"Wrote {', '.join(files)} to {target.relative_to(root)}/. docs/masters.md says how to go on.")
+    return 0
+
+
+def _chosen(there: Sequence[str], wanted: str) -> str:
+    """Returns the copy with a name, or the newest one below it. Raises UserError if there is none."""
+    below = [each for each in there if f"{each}/".startswith(f"{wanted}/")]
+    if not below:
+        advice = did_you_mean(wanted, there) if there else "; there are none"
+        raise UserError(f"There is no complete copy {wanted}{advice}.")
+    return below[-1]
+
+
+def _time(copy: str) -> str:
+    """Returns the time at which the backup of a copy was begun, such as 20261128T110203Z."""
+    return copy.rpartition("/")[2]
+
+
+def _moment(copy: str) -> str:
+    """Returns the same without the hyphens of Galera's, so that both compare."""
+    return _time(copy).replace("-", "")
+
+
+def _private(directory: Path, *folders: str) -> Path:
+    """Creates folders below a directory, which only their owner may read: a backup has Secrets of the cluster."""
+    for folder in ("", *folders):
+        directory = directory / folder
+        directory.mkdir(mode=0o700, exist_ok=True)
+    return directory
+
+
+def _store(root: Path, found: ValidStack) -> dict[str, str]:
+    """Returns what the program reads, by the names of files. Raises UserError if the stack's state does not have it."""
+    workspace = stack.main_workspace(root, found.name, os.environ)
+    advice = f"run `quorate up --stack {found.name}` once with quorate:backups.copies"
+    if workspace.state_file and not workspace.has_state:
+        raise UserError(f"Stack {found.name} has no state, so there are no copies of its backups yet; {advice}.")
+    access = passphrase.choose("copies", found, workspace, os.environ)
+    operation = Operation(installed(root), found, workspace, access.variables)
+    operation.open(keep_secrets=True)
+    output = operation.output(BACKUP_STORE_OUTPUT)
+    if not output:
+        raise UserError(f"The state of {found.name} has no account and key for copies, or was not opened; {advice}.")
+    return json.loads(output)
+
+
+def _ask(directory: Path, *words: str) -> str:
+    """Runs the program that machines run too. Returns what it prints. Raises UserError if it fails."""
+    program = directory / "backup-store"
+    program.write_text(scripts.text("backup_store.sh"), encoding="utf-8")
+    done = subprocess.run(
+        ["sh", str(program), *words],
+        env={**os.environ, "STORE": str(directory)},
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    if done.returncode:
+        raise UserError(f"The copies in the object store were not read: {done.stderr.strip()}")
+    return done.stdout

@@ -1,0 +1,142 @@
+"""Tests of `quorate copies`: what it lists, fetches and refuses, with the real program and a store of this host."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Generator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from commands import stack
+from commands.engine.passphrase import VALUE
+from commands.live import backup_copies
+from commands.stack import ValidStack
+from console.errors import UserError
+from contract import BACKUP_STORE_OUTPUT
+from openstack import scripts
+from tests.components.k8s_master.test_backup_copies import COPIES
+from tests.fakes import ROOT
+from tests.object_store import ObjectStore, object_store
+from tests.openstack.scripts.test_backup_store import texts
+from tests.stacks import full_size, parsed
+
+LOAD = stack.load
+TIMES = ("20261127T110203Z", "20261128T110203Z")
+
+
+@dataclass
+class World:
+    """A clone whose stack `dev` has a state and copies in a store."""
+
+    root: Path
+    store: ObjectStore
+    output: str | None
+    opened: list[bool]
+
+    def put(self, name: str, time: str) -> None:
+        """Puts a copy as a machine does."""
+        directory = self.root / "machine"
+        directory.mkdir(exist_ok=True)
+        for file, text in {**texts(self.store.endpoint), "program": scripts.text("backup_store.sh")}.items():
+            (directory / file).write_text(text)
+        (directory / f"{time}.db").write_text(f"content of {name} at {time}")
+        (directory / f"{time}.content").write_text("1 2 3\n")
+        words = ["put", f"etcd/{name}/{time}", str(directory), f"{time}.db", f"{time}.content"]
+        command = ["sh", str(directory / "program"), *words]
+        subprocess.run(command, env={"STORE": str(directory), "PATH": "/usr/bin:/bin"}, check=True)
+
+    def run(self, wanted: str = "") -> int:
+        return backup_copies.run(self.root, "dev", wanted)
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[World]:
+    with object_store() as store:
+        found = World(tmp_path, store, json.dumps(texts(store.endpoint)), [])
+
+        class Engine:
+            def __init__(self, *_: object) -> None: ...
+
+            def open(self, *, keep_secrets: bool) -> None:
+                found.opened.append(keep_secrets)
+
+            def output(self, name: str) -> str | None:
+                assert name == BACKUP_STORE_OUTPUT
+                return found.output
+
+        def installed(_root: Path) -> None: ...
+
+        def load(_root: Path, name: str) -> ValidStack:
+            return replace(LOAD(ROOT, name), settings=parsed(full_size("100", backups={"copies": COPIES})))
+
+        (tmp_path / "Pulumi.yaml").write_text("name: quorate\n")
+        state = tmp_path / "build/.state/.pulumi/stacks/quorate/dev.json"
+        state.parent.mkdir(parents=True)
+        state.write_text("{}")
+        monkeypatch.setattr(stack, "load", load)
+        monkeypatch.setattr(backup_copies, "Operation", Engine)
+        monkeypatch.setattr(backup_copies, "installed", installed)
+        monkeypatch.setenv(VALUE, "passphrase")
+        monkeypatch.delenv("PULUMI_BACKEND_URL", raising=False)
+        yield found
+
+
+def test_copies_of_all_machines_are_listed_the_newest_last(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    assert world.run() == 0
+    assert capsys.readouterr().out == "There are no copies yet.\n"
+    world.put("master2", TIMES[1])
+    world.put("master3", TIMES[0])
+    world.store.put("prod/etcd/../../../escaped/20261129T110203Z/complete", b"no name of a copy")
+    assert world.run() == 0
+    assert capsys.readouterr().out.splitlines() == [f"etcd/master3/{TIMES[0]}", f"etcd/master2/{TIMES[1]}"]
+    assert world.opened == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "name", "time"),
+    [("etcd", "m2", TIMES[1]), ("etcd/m3", "m3", TIMES[0]), (f"etcd/m3/{TIMES[0]}", "m3", TIMES[0])],
+)
+def test_a_copy_is_fetched_for_its_owner_only(
+    world: World, capsys: pytest.CaptureFixture[str], wanted: str, name: str, time: str
+) -> None:
+    world.put("m2", TIMES[1])
+    world.put("m3", TIMES[0])
+    assert world.run(wanted) == 0
+    directory = world.root / "build/dev/copies"
+    assert (directory / f"etcd/{name}/{time}.db").read_text() == f"content of {name} at {time}"
+    assert f"Wrote {time}.content, {time}.db to build/dev/copies/etcd/{name}/." in capsys.readouterr().out
+    assert {path.stat().st_mode & 0o777 for path in (directory, *directory.rglob("*")) if path.is_dir()} == {0o700}
+
+
+def test_a_copy_that_is_not_there_is_named(world: World) -> None:
+    with pytest.raises(UserError, match="There is no complete copy etcd; there are none"):
+        world.run("etcd")
+    world.put("master1", TIMES[0])
+    with pytest.raises(
+        UserError, match=rf"no complete copy etcd/master1/{TIMES[1]} \(did you mean 'etcd/master1/{TIMES[0]}'"
+    ):
+        world.run(f"etcd/master1/{TIMES[1]}")
+
+
+def test_a_store_that_does_not_answer_is_named(world: World) -> None:
+    world.output = json.dumps(texts("http://127.0.0.1:1"))
+    with pytest.raises(UserError, match=r"The copies in the object store were not read: curl: \(7\)"):
+        world.run()
+
+
+def test_a_state_without_the_account_is_named(world: World) -> None:
+    world.output = None
+    with pytest.raises(UserError, match=r"run `quorate up --stack dev` once with quorate:backups\.copies"):
+        world.run()
+    (world.root / "build/.state/.pulumi/stacks/quorate/dev.json").unlink()
+    with pytest.raises(UserError, match="Stack dev has no state"):
+        world.run()
+
+
+def test_a_stack_without_an_object_store_has_no_copies(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stack, "load", lambda _root, name: LOAD(ROOT, name))  # type: ignore[misc]
+    with pytest.raises(UserError, match="dev has no object store for copies of backups"):
+        world.run()
