@@ -179,7 +179,9 @@ def _node(settings: Settings, name: str, made: NodeOverride) -> NodeOverride:
     for service, override in made.services.items():
         own = services[service].options if service in services else {}
         services[service] = NodeServiceOverride(options=_options(override.options, own))
-    return NodeOverride(services=services, interfaces=made.interfaces | given.interfaces)
+    return NodeOverride(
+        services=services, interfaces=made.interfaces | given.interfaces, sriov=made.sriov | given.sriov
+    )
 
 
 def _networks(settings: Settings, whole: Tree) -> Networks:

@@ -11,8 +11,9 @@ from tempfile import TemporaryDirectory
 
 from blueprint.plan.host_reserves import host_reserves
 from blueprint.plan.plan import Plan
+from blueprint.stackfile import sriov
 from blueprint.stackfile.inventory import is_made
-from doctor import ceph_checks, checks, class_network_checks, fleet_checks
+from doctor import ceph_checks, checks, class_network_checks, fleet_checks, sriov_checks
 from doctor.checks import MachineFinding
 from doctor.login import LoginError, Reading, facts, read, write_known_hosts
 from text.quoting import first_of
@@ -137,6 +138,9 @@ def _lines(plan: Plan, readings: Mapping[str, Reading], unreached: Sequence[Mach
         found.append(Line(name, count, _of(name, apart)))
     if clients := [node for node in ceph_checks.nodes(plan) if node.name in readings]:
         found.append(Line(ceph_checks.CEPH, len(clients), _of(ceph_checks.CEPH, unreached)))
+    if cards := [node for node in reached if sriov.devices(plan.settings, node.name)]:
+        problems = sriov_checks.cards(cards, readings, plan.settings)
+        found.append(Line(sriov_checks.SRIOV, len(cards), tuple(problems)))
     found.append(Line(fleet_checks.IDENTITY, len(readings), tuple(fleet_checks.identities(readings))))
     if hosts := [node for node in reached if node.machine.vms]:
         problems = fleet_checks.virt_hosts(plan.machines, readings, plan.settings.template, host_reserves(plan))

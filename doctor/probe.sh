@@ -93,6 +93,18 @@ facts() {
       fact bridge "${bridge##*/}"
     fi
   done
+  for total in /sys/class/net/*/device/sriov_totalvfs; do
+    if [ -r "$total" ]; then
+      device=${total%/device/sriov_totalvfs}
+      fact functions "${device##*/} $(number_in "$device/device/sriov_numvfs") $(cat "$total") $(cat "$device/operstate")"
+    fi
+  done
+  for group in /sys/kernel/iommu_groups/*; do
+    if [ -d "$group" ]; then
+      fact iommu yes
+      break
+    fi
+  done
   pages=hugepages-2048kB
   fact hugepages "$(number_in /sys/kernel/mm/hugepages/$pages/nr_hugepages) $(
     number_in /sys/kernel/mm/hugepages/$pages/free_hugepages

@@ -62,10 +62,12 @@ _UNLISTED: dict[str, dict[str, dict[str, WrittenOption]]] = {
     "cinder.conf": {"backend_defaults": {"backend_host": {"kind": "string"}}},
     "dhcp_agent.ini": {"ovs": {"datapath_type": {"kind": "string"}}},
     "l3_agent.ini": {"ovs": {"datapath_type": {"kind": "string"}}},
+    "sriov_agent.ini": {"securitygroup": {"firewall_driver": {"kind": "string"}}},
 }
 """Options that oslo-config-generator does not list, by file and section. cinder-volume registers the first for each
 backend (cinder/cmd/volume.py). The driver of the agents' interfaces registers those of the L2 agent, of which it reads
-this one (neutron/agent/linux/interface.py)."""
+this one (neutron/agent/linux/interface.py). The agent of SR-IOV reads the driver of security groups
+(neutron/agent/securitygroups_rpc.py)."""
 
 
 def list_of(document: dict[str, Any], auth: list[dict[str, Any]]) -> dict[str, dict[str, WrittenOption]]:
@@ -138,7 +140,7 @@ def make(release: str, reporter: Reporter) -> dict[str, str]:
         for file, document in found["files"].items():
             sections = list_of(document, found["auth"])
             for section, options in _UNLISTED.get(file, {}).items():
-                sections[section] = dict(sorted((sections[section] | options).items()))
+                sections[section] = dict(sorted((sections.get(section, {}) | options).items()))
             texts[f"{file}.json"] = text_of(sections)
         reporter.end()
     return texts

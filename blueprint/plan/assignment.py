@@ -41,6 +41,7 @@ class Demand(Protocol):
     def quorum(self) -> bool: ...
     @property
     def apart_from(self) -> tuple[str, ...]: ...
+    def may_use(self, node: Node) -> bool: ...
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ def find(
     placed: dict[str, list[Node]] = {}
     problems: list[Problem] = []
     # Services with the least choice come first: those on every node, then those with the fewest spare nodes.
-    eligible = {service.name: [node for node in nodes if node.pool in service.pools] for service in services}
+    eligible = {service.name: [node for node in nodes if service.may_use(node)] for service in services}
     apart = {each.name: _apart_from(each, services) for each in services}
     order = sorted(services, key=lambda s: (not s.everywhere, len(eligible[s.name]) - s.instances))
     for service in order:

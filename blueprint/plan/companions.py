@@ -15,7 +15,7 @@ DaemonSets on every node of a row that runs everywhere: Open vSwitch and libvirt
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -23,8 +23,9 @@ from blueprint import replicas
 from blueprint.openstack.projects.process_definition import Companion
 from blueprint.openstack.projects.records import Records
 from blueprint.plan.layout import Layout, ServicePlan, not_retired
+from blueprint.plan.nodes import Node
 from blueprint.replicas import Reason, Replicas
-from blueprint.stackfile import further_clusters
+from blueprint.stackfile import further_clusters, sriov
 from blueprint.stackfile.further_clusters import ClusterKind
 from blueprint.stackfile.settings import Override, Settings
 
@@ -51,6 +52,8 @@ def companions(laid: Layout, settings: Settings) -> tuple[ServicePlan, ...]:
                 companion = _on_every_node(companion, pools)
             elif count.reason is Reason.EVERY_NODE:
                 companion = replace(companion, everywhere=True, load_balancer=False)
+            if settings.records.processes[name].only_with == "sr-iov":
+                companion = _on_nodes_with_devices(companion, laid.nodes, settings)
             found.append(companion)
     for kind in further_clusters.KINDS.values():
         if row := by_name.get(kind.definition):
@@ -100,6 +103,13 @@ def _beside(service: ServicePlan, name: str, settings: Settings, count: Replicas
         apart_from=(),
         override=settings.services.get(name, Override()),
         source=f"beside {service.row} (blueprint/plan/companions.py)",
+    )
+
+
+def _on_nodes_with_devices(agent: ServicePlan, nodes: Sequence[Node], settings: Settings) -> ServicePlan:
+    names = tuple(each.name for each in nodes if agent.may_use(each) and sriov.devices(settings, each.name))
+    return replace(
+        agent, instances=len(names), only_nodes=names, source="on computes with devices of SR-IOV (004, 2.5)"
     )
 
 

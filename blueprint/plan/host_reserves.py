@@ -53,7 +53,7 @@ def host_reserves(plan: Plan) -> Mapping[str, HostReserve]:
 
 
 def _reserve(plan: Plan, node: Node, guests: Sequence[Machine]) -> HostReserve:
-    pods = [plan.sizes[process.name] for process in plan.processes if node.pool in process.pools]
+    pods = [plan.sizes[process.name] for process in plan.processes if process.may_use(node)]
     memory = node.reserved.memory * 1024 + SYSTEM_MEMORY + sum(pod.memory_mi for pod in pods)
     cpu = node.reserved.cpu + ceil((SYSTEM_CPU + sum(pod.cpu_m for pod in pods)) / 1000)
     machine = node.machine

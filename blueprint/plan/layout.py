@@ -43,6 +43,8 @@ class ServicePlan:
     """For a companion, the service that it accompanies, whose row is `row`; None for a service with its own row."""
     every_node: bool = False
     """Whether the companion is an agent of every node of the stack. `everywhere` is about the nodes of the pools."""
+    only_nodes: tuple[str, ...] | None = None
+    """Names of the only nodes of its pools that the service runs on; None for all of them."""
     definition: str | None = None
     """For an additional cluster that the stack file names: the service, such as rabbitmq, or for its companions theirs;
     None for other services."""
@@ -57,10 +59,15 @@ class ServicePlan:
         """The home pool: the pool that is dedicated to the service, or the first pool that it may run on."""
         return self.pools[0]
 
+    def may_use(self, node: Node) -> bool:
+        """Whether an instance may run on a node."""
+        return node.pool in self.pools and (self.only_nodes is None or node.name in self.only_nodes)
+
     def parts(self, nodes: Sequence[Node]) -> tuple[tuple[str, ServicePlan], ...]:
         """Returns the service's workloads with their names: two if it runs on every compute node and on other nodes."""
         others = tuple(pool for pool in self.pools if pool != COMPUTE_POOL)
-        if self.every_node or not self.everywhere or len(others) in (0, len(self.pools)):
+        whole = self.every_node or not self.everywhere or self.only_nodes is not None
+        if whole or len(others) in (0, len(self.pools)):
             return ((self.name, self),)
         split = ((self.name, (COMPUTE_POOL,)), (f"{self.name}-network", others))
         return tuple(

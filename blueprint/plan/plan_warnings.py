@@ -15,6 +15,7 @@ from contract import COMPUTE_POOL, CONTROLLER_POOL, STORAGE_POOL
 def warnings(settings: Settings, architecture: Architecture, nodes: Sequence[Node]) -> Iterator[str]:
     """Yields warnings about a plan's options and nodes. Layouts and quorum_limits.py have warnings of their own."""
     yield from checks.option_warnings(settings)
+    yield from _excluded(settings)
     if settings.images.mirror and (outside := list(_downloads_outside(settings))):
         yield (
             f"images come from {settings.images.mirror}, but machines download from the internet: {'; '.join(outside)}"
@@ -43,6 +44,17 @@ def warnings(settings: Settings, architecture: Architecture, nodes: Sequence[Nod
     spare = [node.name for node in nodes if node.pool == CONTROLLER_POOL]
     if spare and any(node.dedicated_to for node in nodes):
         yield f"controllers beyond the dedicated ones, shared by all that may share: {', '.join(spare)}"
+
+
+def _excluded(settings: Settings) -> Iterator[str]:
+    """Yields a warning for each network card of which Neutron excludes functions: Nova knows no exclusion."""
+    for pattern, values in settings.nodes.items():
+        for name in (name for name, device in values.sriov.items() if device.exclude):
+            yield (
+                f"quorate:nodes.{pattern}.sriov.{name}.exclude: Neutron sets these functions up for no port, but Nova "
+                "gives them to virtual machines all the same; write the addresses of the others as device_spec in "
+                f"quorate:nodes.{pattern}.services.nova-compute.options.nova.conf.pci"
+            )
 
 
 def _downloads_outside(settings: Settings) -> Iterator[str]:

@@ -11,7 +11,9 @@ from blueprint.plan.layout import ServicePlan
 from blueprint.plan.nodes import Node
 from blueprint.problems import Problem, quoted
 from blueprint.stackfile.checks import CONFIG_LIMIT
+from blueprint.stackfile.inventory import NAMED
 from blueprint.stackfile.settings import Settings
+from text.quoting import first_of
 from text.suggestion import did_you_mean
 
 
@@ -24,6 +26,7 @@ def problems(settings: Settings, running: Sequence[ServicePlan], nodes: Sequence
     records = settings.records
     services = {each.name: each for each in running if each.everywhere and _has_values(each.process, records)}
     sizes = dict.fromkeys(services, 0)
+    computes = {pool for each in running if each.name == "nova-compute" for pool in each.pools}
     for pattern, values in settings.nodes.items():
         names = expand(pattern)
         key = f"quorate:nodes.{pattern}"
@@ -31,8 +34,10 @@ def problems(settings: Settings, running: Sequence[ServicePlan], nodes: Sequence
             hint = did_you_mean(unknown[0], known)
             yield Problem(key, f"{quoted(unknown[0])} is not a node of this stack{hint}; write names of its nodes")
             continue
-        if not values.services and not values.interfaces:
-            yield Problem(key, "sets nothing; write services or interfaces, or remove it")
+        if not values.services and not values.interfaces and not values.sriov:
+            yield Problem(key, "sets nothing; write services, interfaces or sriov, or remove it")
+        if values.sriov and (others := [name for name in names if known[name].pool not in computes]):
+            yield Problem(f"{key}.sriov", f"{first_of(others, NAMED)} cannot run nova-compute; write computes")
         for name, override in values.services.items():
             if name not in services:
                 yield Problem(f"{key}.services.{name}", _refusal(name, services))

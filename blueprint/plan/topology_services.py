@@ -18,6 +18,7 @@ from blueprint.stackfile.features import ASKED_WITH
 from blueprint.stackfile.settings import Settings
 from blueprint.topology import Placement, Topology, TopologyFinding, by_row, companions_of, left_out
 from blueprint.topology.definitions import catalogue
+from blueprint.topology.validate import asks_for
 
 KEY = "quorate:topology"
 _STORES = {"glance-api": ("glance", "glance-api.conf"), "cinder-volume": ("cinder", "cinder.conf")}
@@ -65,7 +66,9 @@ def problems(
         elif definition.companion and (row := beside[placed.definition].of) not in known:
             text = f"architecture {architecture.name} has no row for {row}, which {said} accompanies; add one, or take"
             yield Problem(_key(topology, name), f"{text} {name} out")
-        elif feature := settings.records.without.get(placed.definition):
+        elif (feature := settings.records.without.get(placed.definition)) and definition.asked_by:
+            if asks_for(topology, definition.asked_by):
+                continue  # what is wrong with it is a finding of its key
             text = f"{said} is only in stacks that ask for it; write configs.{definition.asked_by}: true here"
             yield Problem(_key(topology, name), f"{text}, or {ASKED_WITH[feature]} in the stack file, or remove {name}")
         elif definition.beside:

@@ -25,6 +25,7 @@ from blueprint.stackfile import (
     physical_networks,
     preparation_settings,
     secret_versions,
+    sriov,
     ssh,
     virt,
 )
@@ -59,6 +60,7 @@ def problems(settings: Settings) -> list[Problem]:
         *external_ceph.problems(settings),
         *network_backend.problems(settings),
         *physical_networks.problems(settings),
+        *sriov.problems(settings),
         *preparation_settings.problems(settings.prepare, has_existing_machines=settings.has_existing_machines),
         *_virt(settings),
         *_waivers(settings),

@@ -8,5 +8,6 @@ from blueprint.openstack.projects.process_definition import Feature
 
 ASKED_WITH: Mapping[Feature, str] = {
     "distributed-routers": "quorate:networks.distributedRouters: true",
+    "sr-iov": "quorate:nodes.<nodes>.sriov",
 }
 """The setting that asks for a feature."""

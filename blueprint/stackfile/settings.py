@@ -65,6 +65,8 @@ Text = Annotated[str, BeforeValidator(_as_written)]
 PhysicalNetworkName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][-A-Za-z0-9_.]{0,63}$")]
 """Up to 64 characters, as in Neutron's database, without ':' and ',', which separate names in its options."""
 USER = r"^[a-z_][a-z0-9_.-]{0,31}$"
+PciAddress = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{4}:[0-9a-f]{2}:[01][0-9a-f]\.[0-7]$")]
+"""Domain, bus, slot and function of a PCI device, as in /sys/bus/pci/devices."""
 User = Annotated[str, StringConstraints(pattern=USER)]
 """The name of a Linux user as Debian's adduser accepts it, and directories of companies: jane.doe."""
 Port = Annotated[int, Field(gt=0, lt=65536)]
@@ -142,12 +144,26 @@ class NodeServiceOverride(Strict):
     options: Annotated[Options, Field(min_length=1)]
 
 
+class SriovDevice(Strict):
+    """A network card whose virtual functions virtual machines get (SR-IOV; source 004, 2.5.2)."""
+
+    network: Annotated[PhysicalNetworkName, Field(description="the physical network that the card is connected to")]
+    exclude: Annotated[
+        tuple[PciAddress, ...],
+        Field(description="virtual functions that Neutron must not set up, by PCI address, such as 0000:02:00.2"),
+    ] = ()
+
+
 class NodeOverride(Strict):
     """Settings on some nodes, which override all other settings there."""
 
     services: dict[str, NodeServiceOverride] = {}
     interfaces: Annotated[
         dict[str, Interface], Field(description="the nodes' interface on a physical network, by the network's name")
+    ] = {}
+    sriov: Annotated[
+        dict[Interface, SriovDevice],
+        Field(description="network cards whose virtual functions virtual machines get, by the name of the interface"),
     ] = {}
 
 
@@ -445,8 +461,11 @@ class Settings(Strict):
     @property
     def asked_features(self) -> frozenset[Feature]:
         """What the stack asks for that some processes are only for."""
-        found: set[Feature] = {"distributed-routers"} if self.networks.distributed_routers else set()
-        return frozenset(found)
+        asked: dict[Feature, bool] = {
+            "distributed-routers": self.networks.distributed_routers,
+            "sr-iov": any(values.sriov for values in self.nodes.values()),
+        }
+        return frozenset(feature for feature, is_asked in asked.items() if is_asked)
 
     @property
     def external_ceph(self) -> ExternalCeph | None:

@@ -49,7 +49,7 @@ class Fate(BaseModel):
     same: tuple[object, ...] = ()
     """Values for which a stack does what they ask for, without a setting."""
     option: OptionFate | None = None
-    structure: Literal["physical", "bootstrap", "ingress", "ceph", "routers"] | None = None
+    structure: Literal["physical", "bootstrap", "ingress", "ceph", "routers", "sriov"] | None = None
     """The part of the stack file that several keys make together."""
     left_out: str | None = None
     """Why the value has no effect, and what to write instead."""

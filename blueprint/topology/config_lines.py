@@ -7,7 +7,7 @@ has the same layers (quorate:projects, quorate:services, quorate:nodes). config_
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from blueprint.problems import quoted, shown
@@ -16,7 +16,8 @@ from blueprint.topology.config_fates import Fate, OptionFate, Path
 from blueprint.topology.document import as_section
 from blueprint.topology.option_values import OptionValueError, option_value
 from blueprint.topology.shapes import StackSetting, Topology, TopologyLine
-from blueprint.topology.structures import left_out, on_nodes, refused, structures
+from blueprint.topology.sriov_keys import AGENT, DEVICES, sriov_lines
+from blueprint.topology.structures import Parts, left_out, on_nodes, refused, structures
 from text.quoting import first_of
 from text.suggestion import did_you_mean
 
@@ -47,9 +48,10 @@ def config_lines(topology: Topology, hosts: Mapping[str, Sequence[str]]) -> Iter
         written, lines = _read(topology, getattr(topology, section), section)
         yield from lines
         yield from (_of_cloud(each) for each in written if not each.fate.structure)
-        parts = {each.path: (each.key, each.value) for each in written if each.fate.structure not in (None, "ceph")}
-        yield from structures(parts)
-        yield from ceph_lines({each.path: (each.key, each.value) for each in written if each.fate.structure == "ceph"})
+        yield from structures(_parts(written, ("physical", "bootstrap", "ingress", "routers")))
+        yield from ceph_lines(_parts(written, ("ceph",)))
+        if cards := _parts(written, ("sriov",)):
+            yield from sriov_lines(cards, _hosts_of(AGENT, topology, hosts))
     for name, service in topology.services.items():
         written, lines = _read(topology, service.configs, f"services.{name}.configs")
         yield from lines
@@ -58,6 +60,17 @@ def config_lines(topology: Topology, hosts: Mapping[str, Sequence[str]]) -> Iter
         written, lines = _read(topology, topology.nodes[key].configs, f"nodes.{key}.configs")
         yield from lines
         yield from (_of_nodes(each, topology, hosts[key]) for each in written)
+
+
+def _parts(written: Iterable[_Written], names: Collection[str]) -> Parts:
+    """Returns the keys that make one of these parts of the stack file."""
+    return {each.path: (each.key, each.value) for each in written if each.fate.structure in names}
+
+
+def _hosts_of(service: str, topology: Topology, hosts: Mapping[str, Sequence[str]]) -> Sequence[str]:
+    """Returns the nodes on which a service is placed. `hosts`: the nodes of each key under `nodes`."""
+    placed = sorted({host for each in hosts.values() for host in each})
+    return [host for host in placed if service in map(topology.definition_of, _services_on(topology, host))]
 
 
 def _read(
@@ -124,6 +137,9 @@ def _of_service(written: _Written, topology: Topology, name: str) -> TopologyLin
 def _of_nodes(written: _Written, topology: Topology, hosts: Sequence[str]) -> TopologyLine:
     """Returns what became of a key under `nodes.KEY.configs`. `hosts`: the nodes that the key matches."""
     option, where = written.fate.option, first_of(hosts, NAMED) or "no node"
+    if written.path == DEVICES:
+        text = "names devices of single nodes, which the stack file has; write quorate:nodes.<node>.sriov there"
+        return refused(written.key, f"{text}, and remove it")
     if written.fate.structure:
         return on_nodes(written.key, written.path, written.value, hosts, topology.configs)
     if option is None or written.fate.is_same(written.value):

@@ -106,13 +106,18 @@ def _judge_unasked(topology: Topology, services: _Services, known: Catalogue) ->
     """Yields a finding for each service whose key of `configs` is not true. A stack file may ask for it too."""
     for name, placed in services.items():
         key = known.services[placed.definition].asked_by
-        value: object = topology.configs
-        for part in (key or "").split("."):
-            value = (as_section(value) or {}).get(part)
-        if key and value is not True:
+        if key and not asks_for(topology, key):
             role = next(role for role, names in topology.roles.items() if name in names)
             message = f"{name} runs only if configs.{key} is true; write this, or remove {name}"
             yield TopologyFinding("unasked-service", "warning", f"roles.{role}", message)
+
+
+def asks_for(topology: Topology, key: str) -> bool:
+    """Whether a key of the file's own configs is true."""
+    value: object = topology.configs
+    for part in key.split("."):
+        value = (as_section(value) or {}).get(part)
+    return value is True
 
 
 def _judge_mappings(topology: Topology, known: Catalogue) -> Iterator[TopologyFinding]:

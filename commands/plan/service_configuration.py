@@ -13,6 +13,7 @@ from console.errors import UserError
 from openstack import configuration
 from openstack.config.formats import secret_names, value_text
 from openstack.config.layers import Setting, TextFile, WrittenFile
+from text.quoting import first_of
 from text.suggestion import did_you_mean
 
 _WIDTH = 60
@@ -66,11 +67,12 @@ def _entry(made: Plan, service: str) -> ServicePlan:
 
 
 def _check_node(made: Plan, name: str, service: str, node: str) -> None:
-    pools = _entry(made, service).pools
-    known = [each.name for each in made.nodes if each.pool in pools]
+    entry = _entry(made, service)
+    known = [each.name for each in made.nodes if entry.may_use(each)]
     if node not in known:
         hint = did_you_mean(node, known)
-        raise UserError(f"{service} of {name} does not run on {node}{hint}. It may run on pools: {', '.join(pools)}")
+        where = f"nodes {first_of(known, 5)}" if entry.only_nodes is not None else f"pools: {', '.join(entry.pools)}"
+        raise UserError(f"{service} of {name} does not run on {node}{hint}. It may run on {where}")
 
 
 def _lines(file: WrittenFile) -> Iterator[str]:

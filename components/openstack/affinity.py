@@ -70,10 +70,14 @@ def spread(service: ServicePlan) -> list[core.TopologySpreadConstraintArgs] | No
 
 
 def _node_affinity(service: ServicePlan) -> core.NodeAffinityArgs:
-    pools = core.NodeSelectorRequirementArgs(key=POOL, operator="In", values=list(service.pools))
+    terms = [core.NodeSelectorRequirementArgs(key=POOL, operator="In", values=list(service.pools))]
+    if service.only_nodes is not None:
+        # Labels of a node that exists change only by hand, and a list of names with every update.
+        names = core.NodeSelectorRequirementArgs(key=HOSTNAME, operator="In", values=list(service.only_nodes))
+        terms.append(names)
     return core.NodeAffinityArgs(
         required_during_scheduling_ignored_during_execution=core.NodeSelectorArgs(
-            node_selector_terms=[core.NodeSelectorTermArgs(match_expressions=[pools])]
+            node_selector_terms=[core.NodeSelectorTermArgs(match_expressions=terms)]
         )
     )
 

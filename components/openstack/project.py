@@ -131,7 +131,7 @@ def _process_args(
         scope=args.scope,
         settings=plan.settings,
         resources=plan.sizes[placement.name],
-        nodes=tuple(node for node in plan.nodes if node.pool in placement.pools),
+        nodes=tuple(node for node in plan.nodes if placement.may_use(node)),
         replaces=tuple(other.name for other in plan.services if other.replaced_by == placement.name),
         needs=needs,
     )

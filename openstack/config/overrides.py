@@ -8,7 +8,7 @@ from blueprint.openstack import options
 from blueprint.openstack.given_secret import GivenSecret
 from blueprint.stackfile.service_options import node_names
 from blueprint.stackfile.settings import Options, Settings
-from openstack.config import class_addresses, tenants_room
+from openstack.config import class_addresses, sriov_devices, tenants_room
 from openstack.config.layers import ConfigFile, Layer, Origin, Repeated, Scalar, Secret, Section, Value, WrittenFile
 from openstack.config.wiring import Wiring
 
@@ -37,6 +37,7 @@ def node_layers(file: str, around: Wiring, settings: Settings, service: str, nod
     """
     yield from tenants_room.node_layers(file, around, settings, service, node)
     yield from class_addresses.node_layers(file, around, service, node)
+    yield from sriov_devices.node_layers(file, around, service, node)
     for pattern, values in sorted(settings.nodes.items()):
         override = values.services.get(service)
         if override and file in override.options and node in node_names(pattern):

@@ -17,13 +17,13 @@ from blueprint.openstack.projects.records import Records
 from blueprint.plan import availability_zones
 from blueprint.plan.host_reserves import HostReserve, host_reserves
 from blueprint.plan.plan import Plan
-from blueprint.stackfile import further_clusters
+from blueprint.stackfile import further_clusters, sriov
 from blueprint.stackfile.backup_settings import BackupCopies
 from blueprint.stackfile.ceph_settings import ExternalCeph
 from blueprint.stackfile.class_networks import ClassName, ClassNetwork
 from blueprint.stackfile.cloud_content import Bootstrap
 from blueprint.stackfile.physical_networks import datapath_type
-from blueprint.stackfile.settings import Ingress, PhysicalNetwork, SecretVersion
+from blueprint.stackfile.settings import Ingress, PhysicalNetwork, SecretVersion, SriovDevice
 from contract import COMPUTE_POOL
 from openstack.config import domains, ports
 from openstack.config.layers import Secret
@@ -82,6 +82,8 @@ class Wiring:
     """Datapath type of Open vSwitch's bridges, but for nodes of which the stack file says otherwise."""
     distributed_routers: bool
     """Whether Neutron's routers are on every compute too."""
+    sriov_devices: Mapping[str, Mapping[str, SriovDevice]]
+    """Network cards whose virtual functions virtual machines get, by node and interface; only nodes that have some."""
     host_reserves: Mapping[str, HostReserve]
     """What nova-compute must not offer to tenants, by the name of its node."""
     least_workers: int
@@ -235,6 +237,7 @@ def wiring(plan: Plan, environment: str) -> Wiring:
         plan.settings.networks.physical,
         datapath_type(plan.settings, None),
         plan.settings.networks.distributed_routers,
+        {node.name: found for node in plan.nodes if (found := sriov.devices(plan.settings, node.name))},
         host_reserves(plan),
         1 if plan.settings.is_lab else 2,
         plan.settings.release,

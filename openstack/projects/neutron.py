@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from blueprint.openstack import options
 from blueprint.openstack.projects.records import own_records
 from blueprint.plan.sizing import ROUTER_COPIES
+from blueprint.stackfile import sriov
 from openstack import accounts, bridges, node_values, ovn_clients
 from openstack.config import class_addresses, sections
 from openstack.config.layers import ConfigFile, Layer, Origin, Secret, Section, WrittenFile
@@ -28,6 +29,7 @@ _DNS_DOMAIN = "openstack.internal."
 _TUNNELS = "1:1000"
 """Ids of the tunnels of tenant networks, as in Fuel-CCP (neutron.ml2.vni_ranges)."""
 _DISTRIBUTED = "https://docs.openstack.org/neutron/2026.1/admin/config-dvr-ha-snat.html"
+_CARDS = "https://docs.openstack.org/neutron/2026.1/admin/config-sriov.html"
 _COMPUTES_L3 = "neutron-l3-agent-compute"
 _METADATA_WORKERS = 2
 """Processes of the metadata agent of a compute, which only its own virtual machines ask. Neutron's default is half of
@@ -35,7 +37,7 @@ the node's cores. Project figure."""
 _WITHOUT_DATABASE = frozenset(
     {
         "neutron-dhcp-agent", "neutron-l2-agent", "neutron-l2-agent-network", "neutron-l3-agent", _COMPUTES_L3,
-        "neutron-metadata-agent", "neutron-ovn-metadata-agent", "neutron-ovn-metadata-agent-network",
+        "neutron-metadata-agent", "neutron-ovn-metadata-agent", "neutron-ovn-metadata-agent-network", sriov.AGENT,
     }
 )  # fmt: skip
 
@@ -124,6 +126,13 @@ def _dns_records(wiring: Wiring) -> list[Layer]:
     return [Layer(Origin.PROJECT, _DNS, {"DEFAULT": {"external_dns_driver": "designate"}, "designate": client})]
 
 
+def _drivers(wiring: Wiring) -> tuple[str, ...]:
+    """Returns the mechanism drivers of the server."""
+    if wiring.backend == ovn_clients.BACKEND:
+        return ("ovn",)
+    return ("openvswitch", "l2population", *([sriov.DRIVER] if wiring.sriov_devices else []))
+
+
 def _plugin_files(wiring: Wiring) -> tuple[ConfigFile, ...]:
     networks = wiring.physical_networks
     # Its name until 2025.2; a release ignores the other one, and networks of projects are then in one node only.
@@ -140,7 +149,7 @@ def _plugin_files(wiring: Wiring) -> tuple[ConfigFile, ...]:
         "ml2": {
             "type_drivers": ("flat", "vlan", tunnels),
             types: (tunnels,),
-            "mechanism_drivers": ("ovn",) if has_ovn else ("openvswitch", "l2population"),
+            "mechanism_drivers": _drivers(wiring),
             # The second one lets a subnet publish the addresses of its ports, also in a network of a project.
             "extension_drivers": (
                 "port_security",
@@ -198,7 +207,10 @@ def _agent_files(wiring: Wiring, name: str) -> tuple[ConfigFile, ...]:
     on_compute = name == _COMPUTES_L3
     mode = _distributed(wiring, {"DEFAULT": {"agent_mode": "dvr" if on_compute else "dvr_snat"}})
     workers = _distributed(wiring, {"DEFAULT": {"metadata_workers": _METADATA_WORKERS}}) if on_compute else ()
+    # Security groups do not apply to a virtual function: its packets pass no bridge (004, 2.5.3).
+    cards: dict[str, Section] = {"securitygroup": {"firewall_driver": "noop"}}
     return (
+        ConfigFile("sriov_agent.ini", "ini", (Layer(Origin.PROJECT, _CARDS, cards),)),
         ConfigFile("dhcp_agent.ini", "ini", (Layer(Origin.PROJECT, _MANUAL, dhcp),)),
         ConfigFile("l3_agent.ini", "ini", (Layer(Origin.PROJECT, _MANUAL, routers), *mode)),
         ConfigFile(

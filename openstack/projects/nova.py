@@ -9,7 +9,7 @@ from blueprint.openstack.projects.process_definition import (
 )
 from blueprint.openstack.projects.records import own_records
 from openstack import accounts, ceph_client, node_values
-from openstack.config import cephx, migrations, sections, tenants_room
+from openstack.config import cephx, migrations, sections, sriov_devices, tenants_room
 from openstack.config.layers import ConfigFile, Layer, Origin, Secret, Section, TextFile, WrittenFile
 from openstack.config.uwsgi import uwsgi
 from openstack.config.wiring import Wiring
@@ -105,7 +105,7 @@ def configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
             sections.database(wiring, "nova", "nova_api", section="api_database"),
         ]
         apis = [sections.authentication(wiring, "nova"), sections.cache(wiring)]
-        layers += [scheduler, conductor, *apis, *databases]
+        layers += [scheduler, *sriov_devices.scheduler_layers(wiring), conductor, *apis, *databases]
     return (
         ConfigFile("nova.conf", "ini", tuple(layers), fragment="/etc/nova/nova.conf.d/secrets.conf"),
         uwsgi(wiring, "nova-api", "nova-api-uwsgi.ini", "nova.wsgi.osapi_compute"),

@@ -26,6 +26,7 @@ NEEDED: Mapping[str, frozenset[str]] = {
     "neutron-l2-agent": _AGENT,
     "neutron-l3-agent": _AGENT,
     "neutron-l3-agent-compute": _AGENT,
+    "neutron-sriov-nic-agent": _AGENT,
     "neutron-dhcp-agent": _AGENT,
     "neutron-metadata-agent": _AGENT,
     "ovn-controller": frozenset({NETWORK, PATHS}),

@@ -126,6 +126,7 @@ NOT_APPLICABLE = {
     "upgrade-after-backup",
     "authority-trusted-before-use",
     "distributed-routers-on-computes",
+    "sriov-devices-have-agents",
     "version-step-supported",
     "virt-disclaimers-acknowledged",
     "virt-host-is-protected",

@@ -28,7 +28,7 @@ Client = Literal["members", "project", "needs", "monitoring", "nodes", "everyone
 - nodes: addresses of the nodes, which are also the addresses of pods on the host's network;
 - everyone: every address, inside and outside of the cluster.
 """
-Feature = Literal["distributed-routers"]
+Feature = Literal["distributed-routers", "sr-iov"]
 """What a stack file may ask for, and some processes are only for (blueprint/stackfile/features.py)."""
 DnsLabel = Annotated[str, StringConstraints(pattern=r"^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$")]
 PortName = Annotated[str, StringConstraints(pattern=r"^[a-z]([-a-z0-9]{0,13}[a-z0-9])?$")]

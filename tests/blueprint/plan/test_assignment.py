@@ -26,6 +26,9 @@ class Service:
     everywhere: bool = False
     every_node: bool = False
 
+    def may_use(self, node: Node) -> bool:
+        return node.pool in self.pools
+
 
 def node(name: str, rack: str, pool: str = "control") -> Node:
     """A physical server of 8 cores and 32 GiB that is a node of a pool."""

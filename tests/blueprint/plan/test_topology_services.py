@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -56,17 +57,6 @@ def test_the_environments_of_the_document_are_stacks() -> None:
 @pytest.mark.parametrize(
     ("file", "keys"),
     [
-        (
-            "2.5.2-sr-iov.yaml",
-            [
-                "configs.neutron.sriov.devices",
-                "configs.neutron.sriov.enabled",
-                "configs.nova.sriov.enabled",
-                "configs.nova.sriov.pci_alias",
-                "configs.nova.sriov.pci_passthrough_whitelist",
-                "roles.compute",
-            ],
-        ),
         ("2.7.2-calico.yaml", ["configs.neutron.plugin_agent", "roles.calico"]),
         (
             "2.8.2-opendaylight.yaml",
@@ -78,6 +68,27 @@ def test_what_is_not_built_is_refused_line_by_line(file: str, keys: list[str]) -
     found = refused(TEXTS / file)
     assert sorted(found) == keys
     assert all("not built" in text or "only" in text or "retired" in text for text in found.values())
+
+
+def test_the_document_s_sample_of_sr_iov_lacks_quotation_marks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """YAML reads 0000:02:00.2 as a number of the base 60. With quotation marks, the sample is a stack."""
+    file = TEXTS / "2.5.2-sr-iov.yaml"
+    (text,) = refused(file).values()
+    assert text.startswith("is 120.2; YAML reads 0000:02:00.2 as a number; write a PCI address with quotation marks")
+    monkeypatch.chdir(tmp_path)
+    corrected = re.sub(r"- (0000:02:00\.[23])", r"- '\1'", file.read_text(encoding="utf-8"))
+    (tmp_path / file.name).write_text(corrected, encoding="utf-8")
+    result = planned(tmp_path / file.name)
+    (agent,) = [each for each in result.companions if each.name == "neutron-sriov-nic-agent"]
+    assert agent.only_nodes == ("node2", "node3")
+    card = result.settings.nodes["node3"].sriov["ens2f1"]
+    assert (card.network, card.exclude) == ("physnet1", ("0000:02:00.2", "0000:02:00.3"))
+    alias = result.settings.projects.overrides["nova"].options["nova.conf"]["pci"]["alias"]
+    assert alias == (
+        '{"name": "82599ES", "product_id": "10fb", "vendor_id": "8086"}',
+        '{"name": "X710", "product_id": "1572", "vendor_id": "8086"}',
+    )
+    assert any("Nova gives them to virtual machines all the same" in each for each in result.warnings)
 
 
 # Collectors

@@ -50,6 +50,11 @@ def _distributed(props: Props) -> None:
     props["data"]["neutron.conf"] = f"[DEFAULT]\nrouter_distributed = True\n{props['data']['neutron.conf']}"
 
 
+def _gives_functions(props: Props) -> None:
+    device = '{"devname": "ens2f1", "physical_network": "physnet1"}'
+    props["data"]["nova.conf"] = f"{props['data']['nova.conf']}\n[pci]\ndevice_spec = {device}\n"
+
+
 def _no_taint(props: Props) -> None:
     props["taints"] = []
 
@@ -132,6 +137,11 @@ CASES = [
         "distributed routers without their agents",
         (("ConfigMap", "cloud-openstack-neutron-server-kolla", _distributed),),
         {"distributed-routers-on-computes": {"cloud-openstack-nova-compute"}},
+    ),
+    Broken(
+        "functions of network cards without their agents",
+        (("ConfigMap", "cloud-openstack-nova-compute-kolla", _gives_functions),),
+        {"sriov-devices-have-agents": {"cloud-openstack-nova-compute"}},
     ),
     Broken(
         "a light guest of RabbitMQ that is not light",

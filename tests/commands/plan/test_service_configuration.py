@@ -80,3 +80,20 @@ def test_the_proxy_of_api_servers_shows_its_times(tmp_path: Path, capsys: pytest
 def test_a_node_on_which_the_service_does_not_run_is_an_error() -> None:
     with pytest.raises(UserError, match=r"nova-compute of dev does not run on virt9 \(did you mean 'virt"):
         service_configuration.show(ROOT, "dev", "nova-compute", node="virt9")
+
+
+def test_a_node_shows_its_network_cards(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The agent runs on single nodes of its pools."""
+    document = yaml.safe_load((ROOT / "Pulumi.dev.yaml").read_text(encoding="utf-8"))
+    document["config"] |= {
+        "quorate:nodes": {"virt2": {"sriov": {"ens2f1": {"network": "physnet1"}}}},
+        "quorate:networks": {"management": "10.20.0.0/24", "physical": {"physnet1": {"vlans": "1001:1030"}}},
+        "quorate:projects": {"neutron": {"options": {"ml2_conf.ini": {"ml2": {"project_network_types": "vlan"}}}}},
+    }
+    (tmp_path / "Pulumi.own.yaml").write_text(yaml.safe_dump(document), encoding="utf-8")
+    service_configuration.show(tmp_path, "own", "neutron-sriov-nic-agent", "virt2")
+    assert "physical_device_mappings = physnet1:ens2f1" in capsys.readouterr().out
+    with pytest.raises(
+        UserError, match=r"does not run on virt1 \(did you mean 'virt2'\?\)\. It may run on nodes virt2$"
+    ):
+        service_configuration.show(tmp_path, "own", "neutron-sriov-nic-agent", "virt1")

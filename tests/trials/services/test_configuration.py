@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from blueprint.openstack.options import Option, as_listed, listed
-from blueprint.stackfile.settings import Networks, Projects
+from blueprint.stackfile.settings import Networks, NodeOverride, Projects
 from console.progress import Reporter
 from openstack import node_values
 from tests.projects import OPTION_FILES
@@ -42,11 +42,20 @@ def python() -> Path:
 def containers_of(release: str) -> list[TriedContainer]:
     """Every container of the example stacks with a release, and of some with what a stack must ask for."""
     dns = Projects.model_validate({"designate": {}})
-    dvr = Networks.model_validate({"distributedRouters": True, "physical": {"physnet1": {"interface": "ens8"}}})
+    vlans = {"interface": "ens8", "vlans": "1001:1030"}
+    networks = Networks.model_validate({"distributedRouters": True, "physical": {"physnet1": vlans}})
+    types = {"ml2_conf.ini": {"ml2": {"project_network_types": ["vlan", "vxlan"]}}}
+    cards = {"virt1": NodeOverride.model_validate({"sriov": {"ens2f1": {"network": "physnet1"}}})}
     stacks = [
         *(documents(stack, release=release) for stack in EXAMPLES),
         documents("dev", release=release, projects=dns),
-        documents("dev", release=release, networks=dvr),
+        documents(
+            "dev",
+            release=release,
+            networks=networks,
+            nodes=cards,
+            projects=Projects.model_validate({"neutron": {"options": types}}),
+        ),
     ]
     return [container for stack in stacks for container in read(stack).values()]
 

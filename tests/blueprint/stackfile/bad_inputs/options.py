@@ -135,7 +135,9 @@ CASES = {
         stack(nodes={"cmp1": {"services": {"nova-compute": {"options": {}}}}}),
         "quorate:nodes.cmp1.services.nova-compute.options: ",
     ),
-    "a node without settings": Bad(stack(nodes={"cmp1": {}}), "quorate:nodes.cmp1: sets nothing; write services or"),
+    "a node without settings": Bad(
+        stack(nodes={"cmp1": {}}), "quorate:nodes.cmp1: sets nothing; write services, interfaces or"
+    ),
     "an interface on a network that there is not": Bad(
         stack(nodes={"cmp1": {"interfaces": {"physnet2": "ens8"}}}),
         "quorate:nodes.cmp1.interfaces.physnet2: is not a physical network (did you mean 'physnet1'?)",
