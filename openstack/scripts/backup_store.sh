@@ -16,7 +16,7 @@ SHELL=/bin/sh # with which split runs its filter; systemd sets that of the user,
 export LC_ALL SHELL
 : "${STORE:=${CREDENTIALS_DIRECTORY:?is not set, nor is STORE}}"
 
-PART=64M # bytes of a part. Project figure: openssl took 837 MiB to decrypt one of 256 MiB. An object has at most 5 GiB
+PART=64M # bytes of a part, which openssl decrypts in 236 MiB of memory. Project figure; an object of S3 has at most 5 GiB
 
 die() {
   printf 'backup-store: %s\n' "$*" >&2

@@ -138,6 +138,14 @@ def test_a_copy_that_lacks_a_part_is_refused(machine: Machine) -> None:
     assert "404" in machine.get(code=1)
 
 
+def test_a_copy_that_ends_with_a_file_is_refused_too(machine: Machine) -> None:
+    """tar does not notice an end between two files, where here the first part ends."""
+    (machine.root / "backup/first").write_bytes(CONTENT[: 64 * 1024 - 512])
+    machine.run("put", NAME, str(machine.root / "backup"), "first", "a.content")
+    del machine.store.objects[f"prod/{NAME}/0001"]
+    machine.get(code=1)
+
+
 def test_only_complete_copies_are_listed_however_many_there_are(machine: Machine) -> None:
     machine.store.most = 3
     names = [f"etcd/master{number}/2026112{number}T110203Z" for number in (1, 2, 3)]
