@@ -17,6 +17,10 @@ PROBE = 60_000
 ovn_remote_probe_interval)."""
 _OPENFLOW_PROBE = 60
 """Seconds until ovn-controller asks its switch. The figure of Kolla Ansible (ovn_openflow_probe_interval)."""
+_WAIT_BEFORE_CLEAR = 8_000
+"""Milliseconds for which ovn-controller, when it starts, leaves the flows in the switch that the one before has set: by
+then it has computed its own. With the default of 0, the node has none meanwhile. The figure of puppet-ovn
+(ovn_ofctrl_wait_before_clear)."""
 _HEADER = 38
 """Bytes of Geneve's header with OVN's options, of which Neutron's manual says that they are the least."""
 MANUAL = "https://docs.openstack.org/neutron/2026.1/install/ovn/manual_install.html"
@@ -77,6 +81,7 @@ def _chassis(wiring: Wiring, name: str) -> str:
         "ovn-encap-type": "geneve",
         "ovn-remote-probe-interval": str(PROBE),
         "ovn-openflow-probe-interval": str(_OPENFLOW_PROBE),
+        "ovn-ofctrl-wait-before-clear": str(_WAIT_BEFORE_CLEAR),
         "ovn-bridge-mappings": mappings,
         "ovn-bridge-datapath-type": "" if wiring.datapath_type == _OF_KERNEL else wiring.datapath_type,
         "ovn-cms-options": "enable-chassis-as-gw" if name in wiring.gateways else "",

@@ -102,10 +102,10 @@ SWITCH = Root(
 DNS = Root(packages=("bind9", "bind9-dnsutils"), programs=("usr/sbin/named", "usr/bin/dig"))
 """The root with BIND, which runs beside designate-mdns."""
 OVN = Root(
-    packages=("iproute2", "openvswitch-switch", "ovn-central", "ovn-host", "procps", "python3"),
+    packages=("iproute2", "iputils-ping", "openvswitch-switch", "ovn-central", "ovn-host", "procps", "python3"),
     programs=("usr/bin/ovn-northd", "usr/bin/ovn-controller", "usr/sbin/ovsdb-server", "usr/bin/ovs-appctl"),
 )
-"""The root with the databases and controllers of OVN."""
+"""The root with the databases and controllers of OVN, and Open vSwitch."""
 MACHINE = Root(
     packages=(
         "ca-certificates",

@@ -15,27 +15,18 @@ from pathlib import Path
 
 from trials.card_checksums import COMPLETE
 from trials.guest.guest_image import GuestImage
+from trials.services import open_vswitch
 from trials.services.containers import TriedContainer
-from trials.services.testbed import NETWORK, Broken, ServiceMachine, ServiceTestbed, place, require, until
+from trials.services.open_vswitch import BACK
+from trials.services.testbed import NETWORK, ServiceMachine, ServiceTestbed, require, until
 from trials.trial_report import Proof
 
 BRIDGE = "br-ex"
 BOOT = 300
 """Seconds until both guests must have told what they found. Project figure, for a busy machine without KVM."""
-BACK = 60
-"""Seconds until guests must answer after the restart of their switch. Project figure; the switch waits 6 s."""
 _LIST = "/etc/openvswitch/physical-networks"
-_WRAPPER = '#!/bin/sh\nexec "$@"\n'
-"""Kolla's wrapper only forwards signals."""
 _METADATA = "169.254.169.254"
-_DATABASE = "/var/lib/openvswitch/conf.db"
-_PREPARE = f"""\
-mkdir -p /run/openvswitch /var/log/kolla/openvswitch /var/lib/openvswitch
-ovsdb-tool create {_DATABASE} /usr/share/openvswitch/vswitch.ovsschema
-ip address flush dev eth0
-ip tuntap add tap0 mode tap
-ip link set tap0 up
-"""
+_PREPARE = "ip tuntap add tap0 mode tap && ip link set tap0 up"
 _QEMU = (
     "qemu-system-x86_64 -m 160 -accel tcg -nographic -no-reboot -kernel /guest/kernel -initrd /guest/ramdisk"
     " -drive file=/guest/disk,if=virtio,format=raw -netdev tap,id=card,ifname=tap0,script=no,downscript=no"
@@ -85,7 +76,7 @@ def _compute(testbed: ServiceTestbed, number: int, image: GuestImage) -> Switche
     machine.run(["mkdir", "/guest"])
     for name, path in (("kernel", image.kernel), ("ramdisk", image.ramdisk), ("disk", image.disk)):
         machine.place_file(path, f"/guest/{name}")
-    machine.write("/usr/local/bin/ovs_wrapper", _WRAPPER, mode="0755")
+    open_vswitch.prepare(machine)
     machine.run(["sh", "-ec", _PREPARE])
     return SwitchedGuest(machine, f"52:54:00:00:00:0{number}", f"{NETWORK}.10{number}")
 
@@ -108,9 +99,7 @@ def _serve(outside: ServiceMachine, guests: list[SwitchedGuest]) -> None:
 
 def _switch(machine: ServiceMachine, containers: Mapping[str, TriedContainer]) -> None:
     """Starts Open vSwitch's database and switch, each as its container does."""
-    database = containers["openvswitch-db/openvswitch-db-server"]
-    machine.background(place(machine, database, owner="root"), "root")
-    until("the database answers", lambda: machine.run(["ovsdb-client", "list-dbs"], check=False), BACK)
+    open_vswitch.start_database(machine, containers)
     _begin(machine, containers)
 
 
@@ -118,13 +107,8 @@ def _begin(machine: ServiceMachine, containers: Mapping[str, TriedContainer]) ->
     rendered = containers["openvswitch-vswitchd/openvswitch-vswitchd"]
     found = replace(rendered.files[_LIST], text=f"{BRIDGE} netdev eth0\n")
     container = replace(rendered, files={**rendered.files, _LIST: found})
-    machine.start(["env", "NODE_NAME=compute", *place(machine, container, owner="root")], "root")
-    # Its process has another number outside of the container: it is found by its socket.
-    answers = ["sh", "-c", "ovs-appctl -T 5 -t $(ls -t /run/openvswitch/ovs-vswitchd.*.ctl | head -n 1) version"]
-    try:
-        until("the switch answers", lambda: machine.run(answers, check=False), BACK)
-    except TimeoutError:
-        raise Broken(f"the switch does not answer:\n{machine.tail()}") from None
+    machine.start(open_vswitch.command(machine, container), "root")
+    open_vswitch.await_switch(machine)
 
 
 def _restarted(outside: ServiceMachine, guests: list[SwitchedGuest], containers: Mapping[str, TriedContainer]) -> Proof:

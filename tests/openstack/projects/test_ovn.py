@@ -67,6 +67,7 @@ def test_every_client_knows_every_member(containers: Mapping[str, TriedContainer
     assert ini(agent, "/etc/neutron/neutron_ovn_metadata_agent.ini")["ovn"]["ovn_sb_connection"] == SB
     chassis = containers["ovn-controller/ovn-controller"].text("/etc/ovn/chassis")
     assert f"ovn-remote {SB}\n" in chassis
+    assert "ovn-ofctrl-wait-before-clear 8000\n" in chassis
 
 
 def test_neutron_has_the_plugins_of_ovn(containers: Mapping[str, TriedContainer]) -> None:

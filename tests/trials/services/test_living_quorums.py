@@ -13,21 +13,27 @@ import pytest
 
 from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
+from blueprint.stackfile.settings import Networks
 from components import templates
 from components.k8s_master import etcd as component
 from console.progress import Reporter
+from openstack.ovn_clients import DATABASE_NAMES
 from operations.living import etcd as etcd_reader
 from operations.living import galera as galera_reader
+from operations.living import ovn as ovn_reader
 from operations.living import rabbitmq as rabbitmq_reader
 from operations.living.answers import PATIENCE, Answer, late, parsed, script
 from operations.living.quorum import LivingQuorum
 from operations.living.readers import Read
 from tests.blueprint.stackfile.placeholders import CERTIFICATES
 from tests.stacks import STACKS
+from tests.trials.services.stack import documents
 from toolchain import cluster_programs
-from trials.services.containers import TriedContainer
+from trials.services import ovn
+from trials.services.containers import TriedContainer, read
 from trials.services.etcd import EtcdCluster, RenderedEtcd
 from trials.services.galera import GaleraCluster
+from trials.services.ovn_cluster import OvnCluster
 from trials.services.rabbitmq import RabbitmqCluster
 from trials.services.testbed import ServiceMachine, ServiceTestbed, until
 
@@ -77,6 +83,20 @@ def test_rabbitmq(root: Path, containers: Mapping[str, TriedContainer]) -> None:
             return asked(machine, rabbitmq_reader.QUESTIONS, "rabbitmq")
 
         named_as_it_is(cluster.members, rabbitmq_reader.read, ask, cluster.start)
+
+
+def test_ovn(ovn_root: Path) -> None:
+    containers = read(documents("dev", networks=Networks(backend="ovn")))
+    with ServiceTestbed(ovn_root) as testbed:
+        client = testbed.add("client")
+        for process in DATABASE_NAMES:
+            cluster = OvnCluster(testbed, containers[f"{process}/{process}-db-server"], client)
+            ovn.begin(cluster)
+
+            def ask(machine: ServiceMachine, process: str = process) -> Answer:
+                return asked(machine, ovn_reader.questions(process), "root")
+
+            named_as_it_is(cluster.members, ovn_reader.read, ask, cluster.start)
 
 
 def asked(machine: ServiceMachine, questions: Mapping[str, str], user: str) -> Answer:

@@ -1,19 +1,35 @@
-"""Real members of OVN's northbound database with the rendered container: no acknowledged write is lost."""
+"""Real programs of OVN with the rendered containers: no acknowledged write is lost, and packets between nodes go on."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-from blueprint.stackfile.settings import Networks
+from blueprint.stackfile.settings import Networks, PhysicalNetwork, Projects
 from tests.trials.services.judge import judge
 from tests.trials.services.stack import documents
-from trials.services import ovn
-from trials.services.containers import read
+from trials.services import ovn, ovn_packets
+from trials.services.containers import TriedContainer, read
 
 pytestmark = [pytest.mark.waits, pytest.mark.heavy]
 
+USERSPACE = {"neutron": {"options": {"openvswitch_agent.ini": {"ovs": {"datapath_type": "netdev"}}}}}
 
-def test_ovn_keeps_what_it_acknowledged(ovn_root: Path) -> None:
-    judge(ovn.prove(ovn_root, read(documents("dev", networks=Networks(backend="ovn")))))
+
+@pytest.fixture(scope="module")
+def stack() -> Mapping[str, TriedContainer]:
+    networks = Networks(backend="ovn", physical={"physnet1": PhysicalNetwork(interface="eth0")})
+    return read(documents("dev", networks=networks, projects=Projects.model_validate(USERSPACE)))
+
+
+@pytest.mark.parametrize(("process", "name"), [("ovn-nb", "northbound"), ("ovn-sb", "southbound")])
+def test_a_database_keeps_what_it_acknowledged(
+    ovn_root: Path, stack: Mapping[str, TriedContainer], process: str, name: str
+) -> None:
+    judge(ovn.prove(ovn_root, stack[f"{process}/{process}-db-server"], name))
+
+
+def test_packets_go_on(ovn_root: Path, stack: Mapping[str, TriedContainer]) -> None:
+    judge(ovn_packets.prove(ovn_root, stack))

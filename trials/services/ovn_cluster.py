@@ -1,0 +1,138 @@
+"""The members of a database of OVN in a test bed, with the rendered container, and a client that writes to them.
+
+A write is a logical switch in the northbound database, a chassis in the southbound one.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+
+from trials.services.containers import TriedContainer
+from trials.services.testbed import Broken, ServiceMachine, ServiceTestbed, place, until
+
+DOMAIN = "openstack.svc.cluster.local"
+START = 120
+"""Seconds that the start of all members may take on a busy machine."""
+CONTROL = "/tmp/ovsdb-server.ctl"  # noqa: S108 - in the machine
+DATA = "/var/lib/ovn"
+_SOCKET = "unix:/tmp/ovsdb-server.sock"
+_WRITES = 10
+"""Rows that a trial writes, one after the other. Project figure."""
+_TABLES = {"OVN_Northbound": "logical_switch", "OVN_Southbound": "chassis"}
+_SETTINGS = "/etc/ovn/member.json"
+
+
+class OvnCluster:
+    """The members of a database in the test bed, each on a machine with a disk, and a client."""
+
+    def __init__(self, testbed: ServiceTestbed, container: TriedContainer, client: ServiceMachine) -> None:
+        self.testbed, self.container, self.client = testbed, container, client
+        self.members: dict[str, ServiceMachine] = {}
+        self.acknowledged: list[str] = []
+        self.tried = 0
+        settings = json.loads(container.text(_SETTINGS))
+        self.database: str = settings["database"]
+        self.program: str = settings["client"]
+        names: list[str] = settings["members"]
+        for name in names:
+            machine = self.members[name.partition(".")[0]] = testbed.add(name.partition(".")[0])
+            machine.add_disk(DATA)
+            self._command = place(machine, container, "root")
+        testbed.name_members(f"{container.workload}-members", DOMAIN, list(self.members))
+        self.remote = ",".join(f"tcp:{name}:{settings['port']}" for name in names)
+
+    def start(self, *names: str) -> None:
+        for name in names:
+            self.members[name].start(self._command, "root")
+
+    def kill(self, *names: str) -> None:
+        for name in names:
+            self.members[name].kill()
+
+    def lose_volume(self, name: str) -> None:
+        """Empties the disk of a member that does not run."""
+        self.members[name].run(["find", DATA, "-mindepth", "1", "-delete"])
+
+    def is_ready(self, name: str) -> bool:
+        """Whether the member's readiness probe succeeds."""
+        try:
+            self.members[name].run(self.container.ready, seconds=15)
+        except subprocess.SubprocessError:
+            return False
+        return True
+
+    def wait_ready(self, *names: str, seconds: float = START) -> float:
+        """Waits until members are ready, and returns the seconds. Starts members that ended again, as kubelet does."""
+
+        def ready() -> bool:
+            self.start(*(name for name in names if not self.members[name].runs))
+            return all(map(self.is_ready, names))
+
+        return until(f"{', '.join(names)} ready", ready, seconds)
+
+    def status(self, name: str) -> str:
+        """Returns what a member says about the cluster; empty without a database."""
+        command = ["ovs-appctl", "--target", CONTROL, "cluster/status", self.database]
+        return self.members[name].run(command, check=False)
+
+    def server(self, name: str) -> str:
+        """Returns the first four digits of a member's identity; empty without a database."""
+        return self.status(name)[:4].strip()
+
+    def leader(self) -> str:
+        """Returns the name of the leader. Raises Broken if no member says that it leads."""
+        for name, machine in self.members.items():
+            if machine.runs and "Leader: self" in self.status(name):
+                return name
+        raise Broken(f"no member is the leader of {self.database}")
+
+    def identities(self, name: str) -> list[str]:
+        """Returns the addresses in the list of members that a member has, one for each identity."""
+        lines = self.status(name).partition("Servers:")[2].splitlines()
+        return sorted(line.partition(" at tcp:")[2].partition(".")[0] for line in lines if " at tcp:" in line)
+
+    def ask(self, *words: str, seconds: float = 30) -> str:
+        """Runs a command of the database's program on the client, which asks the leader."""
+        return self.client.run([self.program, "--timeout=10", f"--db={self.remote}", *words], seconds=seconds)
+
+    def write(self, count: int = _WRITES) -> float:
+        """Writes rows, and repeats each until it is acknowledged. Returns the longest time that one took."""
+        longest = 0.0
+        for _ in range(count):
+            number = len(self.acknowledged)
+            took = until(f"row {number} is acknowledged", lambda number=number: self._write(number), START)
+            longest = max(longest, took)
+            self.acknowledged.append(f"row-{number}")
+        return longest
+
+    def _write(self, number: int) -> bool:
+        self.tried += 1
+        of_chassis = ["chassis-add", f"row-{number}", "geneve", f"192.0.2.{number}"]  # each with its own address
+        words = ["ls-add", f"row-{number}"] if self.database == "OVN_Northbound" else of_chassis
+        try:
+            self.ask("--may-exist", *words)
+        except subprocess.SubprocessError:
+            return False
+        return True
+
+    def read(self, name: str) -> set[str]:
+        """Returns the rows that a member has."""
+        command = [self.program, "--no-leader-only", "--timeout=10", f"--db={_SOCKET}"]
+        table = _TABLES[self.database]
+        return set(self.members[name].run([*command, "--bare", "--columns=name", "list", table]).split())
+
+    def lost(self) -> set[str]:
+        """Returns the acknowledged rows that a member lacks."""
+        return {each for name in self.members for each in set(self.acknowledged) - self.read(name)}
+
+    def wait_whole(self) -> float:
+        """Waits until each member says that the cluster has its three members, each once."""
+        whole = sorted(self.members)
+        return until(
+            f"the members are {whole}", lambda: all(self.identities(name) == whole for name in self.members), START
+        )
+
+    def tails(self) -> str:
+        """Returns the last lines of the logs of all members."""
+        return "\n".join(f"{each}:\n{machine.tail()}" for each, machine in self.members.items())
