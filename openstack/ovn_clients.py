@@ -11,6 +11,8 @@ DATABASE_NAMES = {NB: "OVN_Northbound", SB: "OVN_Southbound"}
 """The name of the database in ovsdb-server, by process."""
 CLIENTS = {NB: "nb", SB: "sb"}
 """The name of the port of a database's clients."""
+METRICS = "metrics"
+"""The name of the port at which Prometheus reads a member's state."""
 PROBE = 60_000
 """Milliseconds without a message after which a server, or a client, asks whether the other one is there. The default of
 5000 closes connections of busy clients. The figure of Kolla Ansible (ovn_db_inactivity_probe,

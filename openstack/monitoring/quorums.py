@@ -14,13 +14,14 @@ import contract
 from blueprint.plan.quorum_limits import majority
 from openstack.config.ports import MYSQL, RABBITMQ_METRICS
 from openstack.config.wiring import GALERA, Wiring, beside_galera
+from openstack.ovn_clients import DATABASE_NAMES, METRICS
 
 
 @dataclass(frozen=True)
 class WatchedQuorum:
     """A quorum that Prometheus watches. `name` is also the name of the scrape job for the members."""
 
-    kind: Literal["galera", "rabbitmq", "etcd"]
+    kind: Literal["galera", "rabbitmq", "etcd", "ovn"]
     name: str
     targets: Mapping[str, str]
     """Host and port of each member's metrics, by the member's name."""
@@ -41,7 +42,7 @@ class WatchedQuorum:
 
 
 def quorums(wiring: Wiring) -> tuple[WatchedQuorum, ...]:
-    """Returns the quorums of the stack whose members have metrics: Galera, RabbitMQ clusters and etcd."""
+    """Returns the quorums whose members have metrics: Galera, RabbitMQ clusters, OVN's databases and etcd."""
     return tuple(_quorums(wiring))
 
 
@@ -59,6 +60,10 @@ def _quorums(wiring: Wiring) -> Iterator[WatchedQuorum]:
         tolerated = len(targets) - majority(len(targets))
         unreachable = f'rabbitmq_unreachable_cluster_peers_count{{job="{broker}"}}'
         yield WatchedQuorum("rabbitmq", broker, targets, f"{unreachable} <= bool {tolerated}")
+    for database in filter(wiring.has, DATABASE_NAMES):
+        targets = _members(wiring, database, wiring.records.port(database, METRICS))
+        # A member without a leader takes no part. openstack/scripts/ovn_member.py writes the metric.
+        yield WatchedQuorum("ovn", database, targets, f'quorate_ovn_takes_part{{job="{database}"}}')
     if wiring.etcd_members:
         targets = {name: f"{address}:{contract.ETCD_METRICS_PORT}" for name, address in wiring.etcd_members.items()}
         # A learner has a leader and no vote.

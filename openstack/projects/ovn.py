@@ -7,7 +7,7 @@ import json
 from openstack import scripts
 from openstack.config.layers import TextFile, WrittenFile
 from openstack.config.wiring import Wiring
-from openstack.ovn_clients import CLIENTS, DATABASE_NAMES, NB, PROBE, SB, connection, members
+from openstack.ovn_clients import CLIENTS, DATABASE_NAMES, METRICS, NB, PROBE, SB, connection, members
 
 ELECTION_TIMERS = {NB: 10_000, SB: 16_000}
 """Milliseconds without a message of the leader after which a member starts an election. ovsdb-server's default of 1000
@@ -32,6 +32,7 @@ def _member(wiring: Wiring, name: str) -> str:
         "port": wiring.records.port(name, CLIENTS[name]),
         "peers": wiring.records.port(name, "peers"),
         "raft": wiring.records.port(name, "raft"),
+        "metrics": wiring.records.port(name, METRICS),
         "members": members(wiring, name),
         "election_timer": ELECTION_TIMERS[name],
         "probe": PROBE,

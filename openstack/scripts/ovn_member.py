@@ -18,7 +18,9 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 _SETTINGS = Path(os.environ.get("OVN_MEMBER", "/etc/ovn/member.json"))
@@ -46,6 +48,8 @@ class MemberSettings:
     """Port at which members ask each other."""
     raft: int
     """Port of Raft."""
+    metrics: int
+    """Port at which Prometheus reads this member's state."""
     members: tuple[str, ...]
     """DNS names of all members, the first one first."""
     election_timer: int
@@ -187,6 +191,29 @@ def is_ready(text: str) -> bool:
     return field(text, "Status") == "cluster member" and field(text, "Leader") not in ("", "unknown")
 
 
+def metrics(text: str) -> str:
+    """Returns the metric of a member that says this about the cluster, in Prometheus' form."""
+    return f"# TYPE quorate_ovn_takes_part gauge\nquorate_ovn_takes_part {int(is_ready(text))}\n"
+
+
+def serve_metrics(own: MemberSettings) -> None:
+    """Answers Prometheus from a thread of its own. Each answer asks ovsdb-server: one that hangs gives none in time."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            body = metrics(status(own)).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "text/plain; version=0.0.4")
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its name in the base class
+            """Logs no request."""
+
+    server = ThreadingHTTPServer(("0.0.0.0", own.metrics), Handler)  # noqa: S104 - a pod has one address
+    Thread(target=server.serve_forever, daemon=True).start()
+
+
 def watch(own: MemberSettings) -> None:
     """Looks at the cluster once."""
     text = status(own)
@@ -233,6 +260,7 @@ def _set_remote(own: MemberSettings) -> None:
 
 def run(own: MemberSettings) -> int:
     """Runs ovsdb-server until it ends, and returns its exit code."""
+    serve_metrics(own)
     for path in (_CONTROL, _SOCKET):
         Path(path).unlink(missing_ok=True)
     server = subprocess.Popen(

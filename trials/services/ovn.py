@@ -82,11 +82,22 @@ def removed(cluster: OvnCluster) -> list[str]:
     return [f"it joined again after {back:.0f} s; three members {whole:.0f} s later", *_wrote(cluster)]
 
 
+def majority_lost(cluster: OvnCluster) -> list[str]:
+    """Two of three members are killed: the metric of the third one says that it takes no part."""
+    *killed, left = cluster.members
+    require(cluster.metric(left) == "1", f"the metric of {left} is {cluster.metric(left)}")
+    cluster.kill(*killed)
+    took = until(f"the metric of {left} is 0", lambda: cluster.metric(left) == "0", START)
+    cluster.start(*killed)
+    back = cluster.wait_ready(*cluster.members)
+    return [f"the metric was 0 after {took:.0f} s", f"all were ready {back:.0f} s after the start", *_wrote(cluster)]
+
+
 def _wrote(cluster: OvnCluster) -> list[str]:
     return [f"the slowest write took {cluster.write():.1f} s"]
 
 
-FAILURES: tuple[Failure, ...] = (leader_killed, volume_lost, full_stop, first_member_empty, removed)
+FAILURES: tuple[Failure, ...] = (leader_killed, volume_lost, full_stop, first_member_empty, removed, majority_lost)
 
 
 def prove(

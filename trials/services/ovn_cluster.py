@@ -34,6 +34,7 @@ class OvnCluster:
         settings = json.loads(container.text(_SETTINGS))
         self.database: str = settings["database"]
         self.program: str = settings["client"]
+        self._metrics: int = settings["metrics"]
         names: list[str] = settings["members"]
         for name in names:
             machine = self.members[name.partition(".")[0]] = testbed.add(name.partition(".")[0])
@@ -79,6 +80,11 @@ class OvnCluster:
     def server(self, name: str) -> str:
         """Returns the first four digits of a member's identity; empty without a database."""
         return self.status(name)[:4].strip()
+
+    def metric(self, name: str) -> str:
+        """Returns what Prometheus reads of a member: "1" if it takes part; "" without an answer."""
+        _, text = self.members[name].get(self._metrics, "/metrics")
+        return text.rpartition(" ")[2]
 
     def leader(self) -> str:
         """Returns the name of the leader. Raises Broken if no member says that it leads."""

@@ -52,6 +52,15 @@ def test_every_declared_member_is_a_target_by_its_stable_name(large: Plan) -> No
     assert masters == {node.name: [f"{node.address}:2381"] for node in large.masters}
 
 
+def test_members_of_ovns_databases_are_targets_too() -> None:
+    made = plan(parsed(full_size("100", networks={"backend": "ovn"})))
+    jobs = {each["job_name"]: each for each in document(made, STORE, "prometheus.yml")["scrape_configs"]}
+    for name, port in (("ovn-nb", 9476), ("ovn-sb", 9477)):
+        targets = [each["targets"] for each in jobs[name]["static_configs"]]
+        assert targets == [[f"{name}-{number}.{name}-members.openstack.svc:{port}"] for number in range(3)]
+        assert thresholds(made, name)["QuorumLost", "critical"] == "< 2"
+
+
 def test_a_new_compute_changes_no_file_of_prometheus() -> None:
     """Nodes are found by DNS: a list of them would restart Prometheus with every server."""
     few, more = (plan(parsed(full_size("1000", computes=number))) for number in (4, 5))

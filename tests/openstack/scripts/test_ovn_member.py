@@ -17,7 +17,9 @@ Say = Callable[[int, Mapping[int, PeerDatabase]], list[list[str]]]
 
 
 def settings() -> MemberSettings:
-    return MemberSettings("OVN_Northbound", "nb.ovsschema", "ovn-nbctl", 6641, 16641, 6643, MEMBERS, 10_000, 60_000)
+    return MemberSettings(
+        "OVN_Northbound", "nb.ovsschema", "ovn-nbctl", 6641, 16641, 6643, 9476, MEMBERS, 10_000, 60_000
+    )
 
 
 @pytest.fixture
@@ -128,6 +130,14 @@ def test_only_an_identity_that_its_member_has_lost_is_removed(
 )
 def test_a_member_is_ready_in_a_cluster_with_a_leader(status: str, leader: str, *, ready: bool) -> None:
     assert ovn_member.is_ready(f"Name: OVN_Northbound\nStatus: {status}\nRole: x\nLeader: {leader}\n") is ready
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [(STATUS, 1), (STATUS.replace("Leader: self", "Leader: unknown"), 0), ("", 0)],
+)
+def test_prometheus_reads_whether_a_member_takes_part(text: str, value: int) -> None:
+    assert ovn_member.metrics(text).splitlines()[-1] == f"quorate_ovn_takes_part {value}"
 
 
 def test_a_member_without_a_database_is_not_ready() -> None:

@@ -19,9 +19,10 @@ from trials.services.testbed import ServiceMachine
 
 @cache
 def rules(members: int) -> str:
-    """The rules of a stack with so many members of Galera, and three of every other quorum."""
-    services = {"mysqld": {"replicas": members}}
-    return rules_of(plan(parsed(full_size("1000", computes=4, controllers=27 + members, services=services))))
+    """The rules of a stack with OVN, with so many members of Galera, and three of every other quorum."""
+    asked = {"services": {"mysqld": {"replicas": members}}, "networks": {"backend": "ovn"}}
+    stack = full_size("1000", computes=4, controllers=27 + members, **asked)
+    return rules_of(plan(parsed(stack)))
 
 
 def rules_of(made: Plan) -> str:

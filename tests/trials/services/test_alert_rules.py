@@ -41,12 +41,16 @@ def etcd() -> Metrics:
     return Metrics("etcd", ["m1", "m2", "m3"]).each("etcd_server_has_leader", "1x100")
 
 
-@pytest.mark.parametrize("healthy", [galera(3), rabbitmq(), etcd()], ids=lambda each: each.quorum)
+def ovn() -> Metrics:
+    return Metrics("ovn-sb", [f"ovn-sb-{number}" for number in range(3)]).each("quorate_ovn_takes_part", "1x100")
+
+
+@pytest.mark.parametrize("healthy", [galera(3), rabbitmq(), etcd(), ovn()], ids=lambda each: each.quorum)
 def test_a_healthy_quorum_raises_nothing(tool: ServiceMachine, healthy: Metrics) -> None:
     assert raised(tool, rules(3), healthy, "20m") == {}
 
 
-@pytest.mark.parametrize("quorum", [galera, rabbitmq, etcd])
+@pytest.mark.parametrize("quorum", [galera, rabbitmq, etcd, ovn])
 def test_a_lost_member_of_three_is_critical_after_two_minutes(tool: ServiceMachine, quorum: Any) -> None:
     """One lost member of three is critical, because one more loss would end the majority."""
     metrics = quorum()
@@ -57,7 +61,7 @@ def test_a_lost_member_of_three_is_critical_after_two_minutes(tool: ServiceMachi
     assert raised(tool, rules(3), metrics, "8m") == named | {"QuorumMemberLost": ("critical", count)}
 
 
-@pytest.mark.parametrize("quorum", [galera, rabbitmq, etcd])
+@pytest.mark.parametrize("quorum", [galera, rabbitmq, etcd, ovn])
 def test_a_silent_member_is_named_while_it_is_silent_for_a_minute(tool: ServiceMachine, quorum: Any) -> None:
     """The last answer is of 4:45; the next question, of 5:00, has no answer."""
     metrics = quorum()
@@ -68,7 +72,7 @@ def test_a_silent_member_is_named_while_it_is_silent_for_a_minute(tool: ServiceM
     assert summary.endswith(f"lost: {metrics.members[1]}")
 
 
-@pytest.mark.parametrize("quorum", [galera, rabbitmq, etcd])
+@pytest.mark.parametrize("quorum", [galera, rabbitmq, etcd, ovn])
 def test_a_lost_majority_is_critical_at_the_second_evaluation(tool: ServiceMachine, quorum: Any) -> None:
     metrics = quorum()
     for member in metrics.members[:2]:
@@ -119,6 +123,17 @@ def test_a_member_that_answers_and_reaches_no_other_is_lost(tool: ServiceMachine
     found = raised(tool, rules(3), metrics, "10m")
     assert set(found) == {"QuorumMemberLost", "QuorumMemberSilent", "RabbitmqPartitioned"}
     assert found["QuorumMemberLost"][1].endswith("lost: rabbitmq-0")
+
+
+def test_a_database_of_ovn_without_a_leader_is_lost(tool: ServiceMachine) -> None:
+    """All members answer, and none knows a leader."""
+    metrics = ovn()
+    for line in metrics.lines:
+        if line["series"].startswith("quorate_ovn_takes_part"):
+            line["values"] = "1x19 0x80"
+    found = raised(tool, rules(3), metrics, "5m15s")
+    assert set(found) == {"QuorumLost", "QuorumMemberSilent"}
+    assert found["QuorumLost"][1] == "ovn-sb: 0 of 3 members are left, 2 are needed; lost: ovn-sb-0 ovn-sb-1 ovn-sb-2"
 
 
 def test_a_member_that_never_becomes_synced_is_noticed(tool: ServiceMachine) -> None:
