@@ -59,6 +59,7 @@ def test_the_message_of_a_cluster_that_does_not_answer_says_who_is_asked_next(
         raise Unreachable(f"GET {path}: connection refused")
 
     monkeypatch.setattr(Api, "items", refuse)
+
     def accepts(_address: str) -> bool:
         return True
 
