@@ -54,7 +54,7 @@ api() { kubectl --kubeconfig="$ADMINISTRATOR" --namespace="$NAMESPACE" --request
 # Takes the turn of this master, or ends the run.
 take_turn() {
   : >"$BEGUN"
-  own=$(hostname)
+  own=$(uname -n)
   if api create configmap "$NAME" --from-literal=master="$own" >/dev/null 2>&1; then
     return 0
   fi
@@ -84,6 +84,7 @@ renew() {
   say "renewed the certificates of kubeadm on this master"
 }
 
+command -v openssl >/dev/null || die "there is no openssl on this machine: install it"
 if [ ! -f "$BEGUN" ] && ! expires_within "$DAYS"; then
   say "all certificates of kubeadm are valid for $DAYS days more"
   exit 0

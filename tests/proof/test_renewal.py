@@ -26,7 +26,7 @@ case "$*" in
 */readyz*)
   for word; do case $word in --server=*) host=${word#--server=https://} ;; esac; done
   [ ! -e "$ROOT/down-${host%:*}" ] ;;
-*"create configmap"*) [ ! -e "$ROOT/holder" ] && hostname >"$ROOT/holder" && echo taken >>"$ROOT/turns" ;;
+*"create configmap"*) [ ! -e "$ROOT/holder" ] && uname -n >"$ROOT/holder" && echo taken >>"$ROOT/turns" ;;
 *"get configmap"*) cat "$ROOT/holder" ;;
 *"delete configmap"*) rm -f "$ROOT/holder" && echo given >>"$ROOT/turns" ;;
 esac
@@ -49,9 +49,9 @@ class RenewingMaster:
     root: Path
     server: subprocess.Popen[bytes]
 
-    def run(self, days: int = 400, code: int = 0) -> str:
+    def run(self, days: int = 400, code: int = 0, path: str = "") -> str:
         """Runs the script, which must end with `code`. `days`: certificates of a year are due with 400."""
-        path = f"{self.root / 'bin'}:{os.environ['PATH']}"
+        path = path or f"{self.root / 'bin'}:{os.environ['PATH']}"
         done = subprocess.run(
             ["sh", str(SCRIPT), *OTHERS],
             env={"PATH": path, "ROOT": str(self.root), "DAYS": str(days)},
@@ -174,6 +174,17 @@ def test_another_master_has_its_turn(master: RenewingMaster) -> None:
     assert "master2 renews its certificates now" in master.run(code=1)
     assert (master.certificates(), master.turns(), master.has_restarted) == (before, [], False)
     assert "valid for 90 days more" in master.run(days=90), "it has not begun"
+
+
+def test_without_openssl_nothing_is_known(master: RenewingMaster) -> None:
+    before = master.certificates()
+    (master.root / "bin/openssl").unlink()
+    needed = ("base64", "cat", "kubectl", "kubeadm", "rm", "sed", "sh", "uname")
+    for name in needed:
+        if not (master.root / "bin" / name).exists():
+            (master.root / "bin" / name).symlink_to(shutil.which(name) or name)
+    assert "there is no openssl on this machine" in master.run(code=1, path=str(master.root / "bin"))
+    assert (master.certificates(), master.turns(), master.has_restarted) == (before, [], False)
 
 
 def test_an_interrupted_run_starts_again(master: RenewingMaster) -> None:
