@@ -17,7 +17,7 @@ NAME=quorate-certificates
 KUBERNETES=$ROOT/etc/kubernetes
 PKI=$KUBERNETES/pki
 ADMINISTRATOR=$KUBERNETES/admin.conf
-BEGUN=$KUBERNETES/renewal # exists while this master has its turn
+BEGUN=$KUBERNETES/renewal # exists from the renewal of the files until all programs have read them
 
 say() { printf '%s\n' "$*"; }
 
@@ -53,21 +53,19 @@ api() { kubectl --kubeconfig="$ADMINISTRATOR" --namespace="$NAMESPACE" --request
 
 # Takes the turn of this master, or ends the run.
 take_turn() {
-  : >"$BEGUN"
   own=$(uname -n)
   if api create configmap "$NAME" --from-literal=master="$own" >/dev/null 2>&1; then
     return 0
   fi
   holder=$(api get configmap "$NAME" --output='jsonpath={.data.master}') || die "the ConfigMap $NAME cannot be made or read"
-  [ "$holder" = "$own" ] && return 0
-  rm -f -- "$BEGUN"
-  die "$holder renews its certificates now. If it is gone for good, delete the ConfigMap $NAME in $NAMESPACE"
+  [ "$holder" = "$own" ] || die "$holder renews its certificates now. If it is gone for good, delete the ConfigMap $NAME in $NAMESPACE"
 }
 
 # Prints the serial number of the certificate that the own API server shows.
 shown() { openssl s_client -connect "127.0.0.1:$PORT" </dev/null 2>/dev/null | openssl x509 -noout -serial 2>/dev/null; }
 
 renew() {
+  : >"$BEGUN"
   kubeadm certs renew all --config="$KUBERNETES/kubeadm.yaml" >/dev/null
   # They read their certificates at their start. kubelet starts each again.
   for program in kube-controller-manager kube-scheduler kube-apiserver; do
@@ -92,12 +90,12 @@ fi
 # An expired certificate protects nothing: no component of this master reaches an API server with it.
 if expires_within 0; then
   renew
-  exit 0
+else
+  for address; do
+    answers "$address" || die "the API server of $address does not answer: no certificate is renewed until it does"
+  done
+  take_turn
+  renew
+  api delete configmap "$NAME" --ignore-not-found >/dev/null
 fi
-for address; do
-  answers "$address" || die "the API server of $address does not answer: no certificate is renewed until it does"
-done
-take_turn
-renew
-api delete configmap "$NAME" --ignore-not-found >/dev/null
 rm -f -- "$BEGUN"

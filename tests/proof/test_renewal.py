@@ -196,6 +196,26 @@ def test_an_interrupted_run_starts_again(master: RenewingMaster) -> None:
     assert not (master.root / "holder").exists()
 
 
+@pytest.mark.parametrize("validity", ["8760h0m0s", "1s"], ids=["due", "expired"])
+def test_files_that_no_program_has_read_are_due_again(tmp_path: Path, binaries: Path, validity: str) -> None:
+    """The run ended after kubeadm had renewed them."""
+    root = tmp_path / "master"
+    initialise(root, binaries, certificateValidityPeriod=validity)
+    file = root / "etc/kubernetes/kubeadm.yaml"
+    file.write_text(file.read_text().replace(f"certificateValidityPeriod: {validity}\n", ""))
+    found = with_programs(root, binaries)
+    time.sleep(2)
+    program = root / "bin/kubeadm"
+    text = program.read_text()
+    program.write_text(f"{text.replace('exec ', '')}exit 1\n")
+    found.run(code=1)
+    assert not found.has_restarted
+    program.write_text(text)
+    assert "renewed the certificates" in found.run(days=90)
+    assert found.has_restarted
+    found.server.wait()
+
+
 def test_expired_ones_are_renewed_without_a_question(tmp_path: Path, binaries: Path) -> None:
     """No API server would answer this master."""
     root = tmp_path / "master"
@@ -210,4 +230,5 @@ def test_expired_ones_are_renewed_without_a_question(tmp_path: Path, binaries: P
     assert "renewed the certificates" in found.run(days=90)
     assert found.has_restarted
     assert [name for name, text in found.certificates().items() if text == before[name]] == []
+    assert not (root / "etc/kubernetes/renewal").exists()
     found.server.wait()
