@@ -39,6 +39,11 @@ class CommandOutput:
     code: int | None
     """None if it did not end in time, or the connection ended before."""
 
+    @property
+    def ending(self) -> str:
+        """How it ended, as text."""
+        return f"exit code {self.code}" if self.code is not None else "no end was seen"
+
 
 @dataclass(frozen=True)
 class PodContainer:

@@ -101,7 +101,7 @@ def of_etcd(answers: Mapping[str, Answer], *, has_copies: bool = False) -> Livin
         if lines[-1:] != ["end"]:
             unasked.append(machine)
             continue
-        copies = list(filter(None, map(_began, lines)))
+        copies = list(filter(None, map(began, lines)))
         newest = max(copies, default=None)
         since = min(copies, default=None)
         test = _test_on(machine, lines, since)
@@ -115,15 +115,15 @@ def of_etcd(answers: Mapping[str, Answer], *, has_copies: bool = False) -> Livin
 def _test_on(machine: str, lines: Sequence[str], since: datetime | None) -> RestoredTest:
     """Returns the last restored test on a machine of etcd, by the files that its script writes."""
     words = _words(lines)
-    failed = _began(f"{words.get('failed', '')}.db")
+    failed = began(f"{words.get('failed', '')}.db")
     problem = f"the test of {failed:%Y-%m-%d %H:%M} UTC failed" if failed else ""
-    newest = _began(f"{words.get('restored', '')}.db")
+    newest = began(f"{words.get('restored', '')}.db")
     return RestoredTest(f"test on {machine}", newest, limits.ETCD_TEST, since, problem)
 
 
 def _copy_of(machine: str, lines: Sequence[str], since: datetime | None) -> StoredCopy:
     """Returns the newest copy of a machine of etcd in the object store, by the file that its script writes."""
-    newest = _began(f"{_words(lines).get('copied', '')}.db")
+    newest = began(f"{_words(lines).get('copied', '')}.db")
     return StoredCopy(f"copies of {machine}", newest, limits.ETCD_COPY, since)
 
 
@@ -132,7 +132,7 @@ def _words(lines: Sequence[str]) -> dict[str, str]:
     return {each[0]: each[1] for each in (line.split() for line in lines) if len(each) > 1}
 
 
-def _began(file: str) -> datetime | None:
+def began(file: str) -> datetime | None:
     """Returns when a copy was begun, by the name of its file; None for another file."""
     try:
         return datetime.strptime(file, "%Y%m%dT%H%M%SZ.db").replace(tzinfo=UTC)

@@ -81,9 +81,8 @@ class MachineCommand:
             for line in lines:
                 say(f"    {line}")
             return
-        how = f"exit code {done.code}" if done.code is not None else "no end was seen"
         last = "".join(f"\n    {line}" for line in lines[-_SHOWN:])
-        raise CommandFailed(f"{self.text} failed on {machine.name} ({how}):{last or ' it printed nothing'}")
+        raise CommandFailed(f"{self.text} failed on {machine.name} ({done.ending}):{last or ' it printed nothing'}")
 
     def _told(self, machine: Node, lease: HeldLease, what: str) -> str:
         """Reboots a machine or powers it off, if it is still in the boot in which it was found at first.

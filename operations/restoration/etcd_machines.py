@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from blueprint.plan.nodes import Node
+from operations.living import backups
 from operations.maintenance.machine_command import Shell
 
 DATA = "data"
@@ -38,10 +39,7 @@ class EtcdCopy:
     @property
     def made(self) -> datetime | None:
         """When it was begun; None if its name says nothing."""
-        try:
-            return datetime.strptime(self.name, "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
-        except ValueError:
-            return None
+        return backups.began(f"{self.name}.db")
 
 
 @dataclass(frozen=True)

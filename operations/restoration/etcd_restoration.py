@@ -74,8 +74,7 @@ def run(todo: Sequence[RestorationStep], shell: Shell, say: Callable[[str], None
         for line in (done.text + done.errors).splitlines():
             say(f"      {line}")
         if done.code != 0:
-            how = f"exit code {done.code}" if done.code is not None else "no end was seen"
             raise UserError(
-                f"Step {number} failed on {step.node.name} ({how}). Run the same command again: it goes on."
+                f"Step {number} failed on {step.node.name} ({done.ending}). Run the same command again: it goes on."
             )
         say(f"      done ({duration(time.monotonic() - began)})")

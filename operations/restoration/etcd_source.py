@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from blueprint.plan.quorum_limits import majority
 from console.errors import UserError
 from operations.restoration.etcd_machines import DATA, EtcdCopy, EtcdMachine
 from text.suggestion import did_you_mean
@@ -127,15 +128,14 @@ def _needless(
     """Yields why the cluster that exists is kept."""
     serving = [each.name for each in reached if each.votes]
     with_data = [each.name for each in reached if each.has_data]
-    majority = len(machines) // 2 + 1
     if serving and not source.copy:
         yield (
             f"etcd has a majority ({', '.join(serving)} answer): nothing is lost. Members that are lost join again "
             "with `quorate up`. To go back to an earlier state, name a copy: --from MACHINE:COPY"
         )
-    elif not serving and not wanted and len(with_data) >= majority:
+    elif not serving and not wanted and len(with_data) >= (needed := majority(len(machines))):
         yield (
-            f"{', '.join(with_data)} have the data of their members, and {majority} of {len(machines)} are a majority: "
+            f"{', '.join(with_data)} have the data of their members, and {needed} of {len(machines)} are a majority: "
             "start these (`systemctl start etcd`), and nothing is lost. If the data is damaged, name what to use "
             "with --from"
         )

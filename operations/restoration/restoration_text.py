@@ -29,10 +29,10 @@ def _machine(machine: EtcdMachine) -> Iterator[str]:
     if machine.problem:
         yield f"{machine.name}: not asked: {machine.problem}"
         return
-    answers = "answers with a majority" if machine.votes else "does not answer with a majority"
     if machine.state == BARE:
         yield f"{machine.name}: Quorate has not set up a member there; `quorate up` does afterwards"
         return
+    answers = "answers with a majority" if machine.votes else "does not answer with a majority"
     yield f"{machine.name}: etcd is {machine.state} and {answers}"
     if machine.has_data:
         yield f"    data: revision {_known(machine.revision)}, last written {_at(machine.written)}"
