@@ -14,7 +14,7 @@ from blueprint.plan.plan import Plan
 from cluster.pod_exec import CommandOutput
 from console.errors import UserError
 from doctor import login
-from operations.maintenance.machine_command import Shell
+from operations.root_shell import Shell
 
 
 @contextmanager

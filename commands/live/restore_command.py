@@ -10,8 +10,8 @@ from blueprint.plan.plan import Plan
 from commands import stack
 from commands.live.machine_shell import machine_shell
 from console.errors import UserError
-from operations.maintenance.machine_command import Shell
 from operations.restoration import etcd_machines, etcd_restoration, etcd_source, restoration_text
+from operations.root_shell import Shell
 from text.quoting import printable
 
 ETCD = "etcd"

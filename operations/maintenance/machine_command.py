@@ -11,6 +11,7 @@ from cluster.pod_exec import CommandOutput
 from console.errors import UserError
 from console.progress import duration
 from operations.operation_lease import HeldLease
+from operations.root_shell import Shell
 
 REBOOT = "reboot"
 """The command that stands for a reboot, which ends when the machine answers again."""
@@ -27,10 +28,6 @@ _SHOWN = 20
 """Lines of a failed command that its message has."""
 _BOOT = "cat /proc/sys/kernel/random/boot_id"
 """Prints an id that differs after each boot (proc_sys_kernel(5))."""
-
-Shell = Callable[[Node, str, float], CommandOutput]
-"""Runs a script as root on a machine, within so many seconds. The code is None if the machine was not reached, or the
-script did not end in time."""
 
 
 def is_held(command: str) -> bool:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from blueprint.plan.nodes import Node
 from operations.living import backups
-from operations.maintenance.machine_command import Shell
+from operations.root_shell import Shell
 
 DATA = "data"
 """Stands for a member's own data where the name of a copy may stand."""

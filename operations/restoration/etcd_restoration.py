@@ -10,9 +10,9 @@ from blueprint.plan.nodes import Node
 from console.errors import UserError
 from console.progress import duration
 from contract import API_PORT
-from operations.maintenance.machine_command import Shell
 from operations.restoration.etcd_machines import STARTS, script
 from operations.restoration.etcd_source import EtcdSource
+from operations.root_shell import Shell
 
 _STOPS = 120.0
 """Seconds in which a member must stop: systemd kills it after 90."""

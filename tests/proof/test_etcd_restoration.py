@@ -13,10 +13,10 @@ from blueprint.plan.nodes import Node
 from cluster.pod_exec import CommandOutput
 from console.errors import UserError
 from console.progress import Reporter
-from operations.maintenance.machine_command import Shell
 from operations.restoration import etcd_machines, etcd_restoration, etcd_source
 from operations.restoration.etcd_machines import EtcdMachine
 from operations.restoration.etcd_restoration import RestorationStep
+from operations.root_shell import Shell
 from tests.proof.etcd_machines import Master, Masters, masters, until
 from toolchain import cluster_programs
 

@@ -16,7 +16,7 @@ from blueprint.plan.nodes import Node
 from cluster.pod_exec import CommandOutput
 from commands.live.restore_command import RestoreRequest, restore
 from console.errors import UserError
-from operations.maintenance.machine_command import Shell
+from operations.root_shell import Shell
 from tests.trials.machines import by_hand
 from tests.trials.machines.changing_lab import (
     MASTERS,
