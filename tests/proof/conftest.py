@@ -32,6 +32,13 @@ def binaries() -> Path:
     return Path(given) if given else cluster_programs.ensure(Reporter())
 
 
+@pytest.fixture(scope="session")
+def etcd_programs(binaries: Path) -> list[Path]:
+    """etcd, etcdctl and etcdutl."""
+    node = cluster_programs.ensure(Reporter(), cluster_programs.NODE)
+    return [binaries / "etcd", node / "etcdctl", node / "etcdutl"]
+
+
 @contextmanager
 def rendered_tree(root: Path, file: Path) -> Generator[Path]:
     """Renders a stack file with the engine, in a directory of its own."""

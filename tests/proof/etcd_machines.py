@@ -92,7 +92,7 @@ class Master:
     def run(self, *words: str, code: int | None = 0, text: str = "") -> str:
         """Runs the script, which must end with `code` (None: any); its output contains `text`."""
         done = subprocess.run(
-            self._command(*words), env=self._environment(), capture_output=True, text=True, check=False
+            self._command(*words), env=self.environment(), capture_output=True, text=True, check=False
         )
         output = done.stdout + done.stderr
         assert code is None or done.returncode == code, f"{words} on {self.name}: {done.returncode}\n{output}"
@@ -102,23 +102,23 @@ class Master:
     def succeeds(self, *words: str) -> bool:
         """Runs the script. Returns whether it succeeds."""
         command = self._command(*words)
-        return subprocess.run(command, env=self._environment(), capture_output=True, check=False).returncode == 0
+        return subprocess.run(command, env=self.environment(), capture_output=True, check=False).returncode == 0
 
     def begin(self, *words: str) -> subprocess.Popen[bytes]:
         """Starts the script in a process group of its own."""
-        return subprocess.Popen(self._command(*words), env=self._environment(), start_new_session=True)
+        return subprocess.Popen(self._command(*words), env=self.environment(), start_new_session=True)
 
     def etcdctl(self, *words: str) -> str:
         """Runs etcdctl on this master's member and returns its output."""
         flags = [f"--{flag}={self.root}/etc/etcd/pki/{name}" for flag, name in
                  (("cacert", "ca.crt"), ("cert", "server.crt"), ("key", "server.key"))]  # fmt: skip
         command = ["etcdctl", *flags, f"--endpoints=https://{self.node.address}:{etcd.CLIENT_PORT}", *words]
-        done = subprocess.run(command, env=self._environment(), capture_output=True, text=True, check=True)
+        done = subprocess.run(command, env=self.environment(), capture_output=True, text=True, check=True)
         return done.stdout
 
     def etcdutl(self, *words: str) -> None:
         """Runs etcdutl on this master's files."""
-        subprocess.run(["etcdutl", *words], env=self._environment(), capture_output=True, check=True)
+        subprocess.run(["etcdutl", *words], env=self.environment(), capture_output=True, check=True)
 
     def kill(self) -> None:
         """Cuts the master's power: etcd ends, and is not started again."""
@@ -131,7 +131,7 @@ class Master:
 
     def systemctl(self, word: str) -> None:
         """Runs the master's systemctl on etcd's unit."""
-        subprocess.run([self.root / "bin/systemctl", word], env=self._environment(), check=True)
+        subprocess.run([self.root / "bin/systemctl", word], env=self.environment(), check=True)
 
     def pid(self) -> str:
         """The process ID of the running member."""
@@ -140,7 +140,8 @@ class Master:
     def _command(self, *words: str) -> list[str]:
         return ["sh", f"{self.root}{etcd.MEMBERS}", *words]
 
-    def _environment(self) -> dict[str, str]:
+    def environment(self) -> dict[str, str]:
+        """The variables with which programs of the master run."""
         return {"PATH": f"{self.root / 'bin'}:{os.environ['PATH']}", "ROOT": str(self.root), "GOMAXPROCS": "2"}
 
 

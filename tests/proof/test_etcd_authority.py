@@ -12,9 +12,7 @@ import pytest
 
 from blueprint.stackfile.certificate_generations import Generations
 from blueprint.version_steps import problems
-from console.progress import Reporter
 from tests.proof.etcd_machines import Master, Masters, certify, masters, until
-from toolchain import cluster_programs
 
 pytestmark = pytest.mark.waits
 
@@ -26,10 +24,9 @@ DEPLOYMENTS = (
 
 
 @pytest.fixture
-def three(tmp_path: Path, binaries: Path) -> Generator[list[Master]]:
+def three(tmp_path: Path, etcd_programs: list[Path]) -> Generator[list[Master]]:
     """Three members of a running etcd."""
-    node = cluster_programs.ensure(Reporter(), cluster_programs.NODE)
-    with masters(tmp_path, [binaries / "etcd", node / "etcdctl", node / "etcdutl"]) as made:
+    with masters(tmp_path, etcd_programs) as made:
         yield started(made)
 
 

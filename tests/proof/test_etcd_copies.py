@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from components.k8s_master import backup_copies, etcd
-from console.progress import Reporter
 from openstack import scripts
 from openstack.backup_store import KEY
 from operations.living import backups
@@ -21,7 +20,6 @@ from tests.object_store import object_store
 from tests.openstack.scripts.test_backup_store import texts
 from tests.proof.etcd_machines import Master, masters
 from tests.proof.test_etcd_members import started
-from toolchain import cluster_programs
 
 pytestmark = pytest.mark.waits
 
@@ -61,10 +59,9 @@ def asked(master: Master) -> LivingBackup:
 
 
 @pytest.fixture
-def first(tmp_path: Path, binaries: Path) -> Generator[Master]:
+def first(tmp_path: Path, etcd_programs: list[Path]) -> Generator[Master]:
     """One of three members, with some keys."""
-    node = cluster_programs.ensure(Reporter(), cluster_programs.NODE)
-    with masters(tmp_path, [binaries / "etcd", node / "etcdctl", node / "etcdutl"]) as made:
+    with masters(tmp_path, etcd_programs) as made:
         found, *_ = started(made, 1, 2, 3)
         for number in range(20):
             found.etcdctl("put", f"key{number % 5}", f"value{number}" * 50)

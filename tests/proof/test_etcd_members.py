@@ -11,24 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from console.progress import Reporter
 from operations.replacement import etcd_member
 from tests.proof.etcd_machines import Master, Masters, address, interrupt, masters, until
-from toolchain import cluster_programs
 
 pytestmark = pytest.mark.waits
 
 
-@pytest.fixture(scope="module")
-def programs(binaries: Path) -> list[Path]:
-    """etcd, etcdctl and etcdutl."""
-    node = cluster_programs.ensure(Reporter(), cluster_programs.NODE)
-    return [binaries / "etcd", node / "etcdctl", node / "etcdutl"]
-
-
 @pytest.fixture
-def made(tmp_path: Path, programs: list[Path]) -> Generator[Masters]:
-    with masters(tmp_path, programs) as found:
+def made(tmp_path: Path, etcd_programs: list[Path]) -> Generator[Masters]:
+    with masters(tmp_path, etcd_programs) as found:
         yield found
 
 

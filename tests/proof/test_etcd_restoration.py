@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from collections.abc import Generator, Sequence
 from pathlib import Path
@@ -12,55 +11,37 @@ import pytest
 from blueprint.plan.nodes import Node
 from cluster.pod_exec import CommandOutput
 from console.errors import UserError
-from console.progress import Reporter
 from operations.restoration import etcd_machines, etcd_restoration, etcd_source
 from operations.restoration.etcd_machines import EtcdMachine
 from operations.restoration.etcd_restoration import RestorationStep
 from operations.root_shell import Shell
-from tests.proof.etcd_machines import Master, Masters, masters, until
-from toolchain import cluster_programs
+from tests.proof.etcd_machines import Master, masters, until
+from tests.proof.test_etcd_members import members, started
 
 pytestmark = pytest.mark.waits
 
 COPY = "20261129T120000Z"
 
 
-@pytest.fixture(scope="module")
-def programs(binaries: Path) -> list[Path]:
-    """etcd, etcdctl and etcdutl."""
-    node = cluster_programs.ensure(Reporter(), cluster_programs.NODE)
-    return [binaries / "etcd", node / "etcdctl", node / "etcdutl"]
-
-
 @pytest.fixture
-def three(tmp_path: Path, programs: list[Path]) -> Generator[list[Master]]:
+def three(tmp_path: Path, etcd_programs: list[Path]) -> Generator[list[Master]]:
     """A cluster of three members, which has a value."""
-    with masters(tmp_path, programs) as made:
-        yield _started(made)
-
-
-def _started(made: Masters) -> list[Master]:
-    found = made.render(1, 2, 3)
-    for each in found:
-        each.run("start")
-    for each in found:
-        each.run("join")
-    found[0].etcdctl("put", "written", "before")
-    return found
+    with masters(tmp_path, etcd_programs) as made:
+        found = started(made, 1, 2, 3)
+        found[0].etcdctl("put", "written", "before")
+        yield found
 
 
 def shell_of(made: Sequence[Master], unreached: Sequence[str] = ()) -> Shell:
     """Returns what runs scripts on masters, as SSH does."""
-    roots = {each.name: each.root for each in made}
+    by_name = {each.name: each for each in made}
 
     def run(node: Node, script: str, seconds: float) -> CommandOutput:
         if node.name in unreached:
             return CommandOutput("", "no route to host", None)
-        root = roots[node.name]
-        environment = {"PATH": f"{root / 'bin'}:{os.environ['PATH']}", "ROOT": str(root), "GOMAXPROCS": "2"}
         done = subprocess.run(
             ["sh", "-c", f"exec 2>&1\n{script}"],
-            env=environment,
+            env=by_name[node.name].environment(),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             text=True,
@@ -93,12 +74,6 @@ def copied(master: Master) -> None:
     (directory / f"{COPY}.content").write_text("2 1 0\n")
 
 
-def members(asked: Master) -> set[str]:
-    """Names of the voting members."""
-    fields = [line.split(", ") for line in asked.etcdctl("member", "list").splitlines()]
-    return {name for _, _, name, _, _, learner in fields if learner == "false"}
-
-
 def value(asked: Master) -> str:
     return asked.etcdctl("get", "written", "--print-value-only").strip()
 
@@ -112,7 +87,7 @@ def test_all_members_are_lost_and_a_copy_is_left(three: list[Master]) -> None:
     shell = shell_of(three)
     assert [each.has_data for each in seen(three, shell)] == [False, False, False]
     restore(three, shell)
-    assert members(third) == {"master1", "master2", "master3"}
+    assert members(third).keys() == {"master1", "master2", "master3"}
     assert {value(each) for each in three} == {"before"}
     assert [each.begun for each in seen(three, shell)] == ["", "", ""]
     assert all(each.votes and each.has_data for each in seen(three, shell))
@@ -131,7 +106,7 @@ def test_one_of_three_has_its_data(three: list[Master]) -> None:
     assert (alone.name, alone.votes) == ("master2", False)
     assert alone.revision is not None
     restore(three, shell)
-    assert members(third) == {"master1", "master2", "master3"}
+    assert members(third).keys() == {"master1", "master2", "master3"}
     assert {value(each) for each in three} == {"last"}
     assert not (second.root / "etc/etcd/start.env").exists(), "the next start would remove the others"
 
@@ -145,7 +120,7 @@ def test_a_dead_machine_is_left_out(three: list[Master]) -> None:
     with pytest.raises(UserError, match="master3 was not asked: no route to host"):
         todo(three, shell)
     restore(three, shell, dead=["master3"])
-    assert members(first) == {"master1", "master2"}
+    assert members(first).keys() == {"master1", "master2"}
     assert value(second) == "before"
 
 
@@ -167,7 +142,7 @@ def test_a_running_cluster_goes_back_to_a_copy_that_is_named(three: list[Master]
     copied(second)
     first.etcdctl("put", "written", "by mistake")
     restore(three, shell_of(three), f"master2:{COPY}")
-    assert members(third) == {"master1", "master2", "master3"}
+    assert members(third).keys() == {"master1", "master2", "master3"}
     assert {value(each) for each in three} == {"before"}
     for each in three:
         assert list((each.root / "var/lib/etcd").glob("aside-*")), "the data that was there is kept"
@@ -187,7 +162,7 @@ def test_an_interrupted_run_goes_on(three: list[Master], steps: int) -> None:
         first.etcdctl("put", "written", "meanwhile")
     before = first.pid()
     restore(three, shell)
-    assert members(third) == {"master1", "master2", "master3"}
+    assert members(third).keys() == {"master1", "master2", "master3"}
     assert value(second) == ("meanwhile" if steps > 3 else "before")
     assert steps == 3 or first.pid() == before
 
