@@ -18,7 +18,7 @@ from blueprint.plan import plan_json, planner
 from blueprint.plan.plan import Plan
 from blueprint.problems import InvalidStackError, Problem
 from blueprint.stackfile import given_secrets, loader
-from blueprint.stackfile.root_secret import WithoutRootSecret
+from blueprint.stackfile.root_secret import WithoutRootSecret, is_own
 from components import previous, target
 from components.cloud import Cloud, CloudArgs
 from components.k8s_master import backup_copies
@@ -29,6 +29,8 @@ from components.target.live import Live
 from components.target.render import Render
 from components.virt_host import validation
 from components.virt_host.host_keys import HostKeys
+from console.errors import UserError
+from files import handover_record
 from openstack import project_definitions
 
 if TYPE_CHECKING:
@@ -59,6 +61,8 @@ def main() -> None:
     pulumi.log.debug = _dropped
     gc.disable()  # the program ends when all is registered; garbage collection took a fifth of its time
     stack = pulumi.get_stack()
+    if not runtime.is_dry_run() and is_own(os.environ.get("PULUMI_BACKEND_URL")):
+        handover_record.require_in_charge(Path.cwd())
     plan = planner.plan(loader.from_pulumi(runtime.get_config_env(), runtime.get_config_secret_keys_env(), stack))
     # Before anything is registered, because a Python file of a stack's own project may fail to import.
     project_definitions.projects(plan.settings.records)
@@ -145,4 +149,7 @@ except InvalidStackError as refused:
     pulumi.log.error(
         "The stack is invalid. Nothing was changed.\n" + "\n".join(f"  {problem}" for problem in refused.problems)
     )
+    sys.exit(SHOWN)
+except UserError as refused:
+    pulumi.log.error(str(refused))
     sys.exit(SHOWN)

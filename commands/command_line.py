@@ -99,6 +99,15 @@ def _clone() -> Path:
     return ROOT
 
 
+def _in_charge() -> Path:
+    """Does as _clone(). Raises UserError if the clone was handed over, so that another machine changes its stacks."""
+    from files import handover_record
+
+    root = _clone()
+    handover_record.require_in_charge(root)
+    return root
+
+
 @_command
 def check(files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="Stack files.")]) -> int:
     """Check stack files: print every error, or a summary of each plan."""
@@ -200,7 +209,7 @@ def up(
     """Deploy a stack if its preview passes the policy pack."""
     from commands import deployment
 
-    return deployment.up(_clone(), stack, refresh_first=refresh_first, is_verbose=verbose)
+    return deployment.up(_in_charge(), stack, refresh_first=refresh_first, is_verbose=verbose)
 
 
 @_command
@@ -208,7 +217,7 @@ def refresh(stack: StackOption = "dev", verbose: VerboseOption = False) -> int:
     """Find rendered files that are missing or changed, and record them in the state for the next `up`."""
     from commands import deployment
 
-    return deployment.refresh(_clone(), stack, is_verbose=verbose)
+    return deployment.refresh(_in_charge(), stack, is_verbose=verbose)
 
 
 @_command
@@ -220,7 +229,7 @@ def destroy(
     """Destroy a stack (anything but a rendered lab also needs --confirm NAME)."""
     from commands import deployment
 
-    return deployment.destroy(_clone(), stack, confirm, is_verbose=verbose)
+    return deployment.destroy(_in_charge(), stack, confirm, is_verbose=verbose)
 
 
 @_command
@@ -335,7 +344,7 @@ def action(
     """List the actions of a stack's services, or run one in the stack's cluster."""
     from commands.live import action_command
 
-    return action_command.run(_clone(), stack, name, backup)
+    return action_command.run(_in_charge(), stack, name, backup)
 
 
 @_command
@@ -424,7 +433,7 @@ def maintenance(  # noqa: PLR0913 - as many options
     request = maintenance_command.MaintenanceRequest(
         name, pool, batch, max_failed, hold, cold, show_plan, end, abort, do
     )
-    return maintenance_command.run(_clone(), stack, request)
+    return maintenance_command.run(_in_charge(), stack, request)
 
 
 @_command
@@ -446,7 +455,7 @@ def replace(  # noqa: PLR0913 - as many options
     from commands.plan.replaced_server import NewMachine
 
     request = replacement.ReplaceRequest(name, NewMachine(new, address, host_key), dead, show_plan, end)
-    return replacement.run(_clone(), stack, request)
+    return replacement.run(_in_charge(), stack, request)
 
 
 @_command
@@ -472,7 +481,25 @@ def restore(  # noqa: PLR0913 - as many options
     from commands.live import restore_command
 
     request = restore_command.RestoreRequest(what, source, tuple(dead or ()), show_plan, confirm)
-    return restore_command.run(_clone(), stack, request)
+    return restore_command.run(_in_charge(), stack, request)
+
+
+@_command
+def handover(
+    to: Annotated[
+        str,
+        typer.Argument(
+            help="A machine that ssh reaches; default directory: that of this clone.", metavar="HOST[:DIRECTORY]"
+        ),
+    ] = "",
+    *,
+    show_plan: Annotated[bool, typer.Option("--plan", help="Print the numbered steps, and change nothing.")] = False,
+    abort: Annotated[bool, typer.Option("--abort", help="End a handover before its last step.")] = False,
+) -> int:
+    """Move this clone, with states and secrets, to another machine, which is then in charge of its stacks."""
+    from commands.handover import handover_command
+
+    return handover_command.run(_clone(), handover_command.HandoverRequest(to, show_plan, abort))
 
 
 @_command

@@ -47,7 +47,7 @@ class WithoutRootSecret:
         Users of a shared state would otherwise generate different secrets.
         """
         is_lab = self.settings.is_lab and not self.settings.is_live
-        return is_lab and not self.has_secrets and _is_own(self.backend)
+        return is_lab and not self.has_secrets and is_own(self.backend)
 
     def generated(self) -> str | None:
         """Returns the generated root secret; None if there is none, or if the stack may not use it.
@@ -79,7 +79,7 @@ class WithoutRootSecret:
         )
 
 
-def _is_own(backend: str | None) -> bool:
+def is_own(backend: str | None) -> bool:
     """Whether a backend's URL may name the clone's state directory. Without a URL, the user's login decides."""
     if not backend:
         return True

@@ -166,6 +166,14 @@ class Operation:
         """Returns the stack's state as the engine exports it, with encrypted secrets."""
         return json.loads(self._state("export"))
 
+    def decrypted(self) -> int:
+        """Decrypts the stack's state, and returns its number of resources. Raises UserError if it cannot be read.
+
+        What was decrypted stays in the memory of this process.
+        """
+        document = json.loads(self._state("export", "--show-secrets"))
+        return len(document["deployment"].get("resources") or [])
+
     def output(self, name: str) -> str | None:
         """Returns a secret output of the stack, a text; None if the stack does not have it."""
         done = self._ask("output", name, "--show-secrets")
@@ -173,10 +181,10 @@ class Operation:
 
     def give_deployment(self, deployment: Mapping[str, Any]) -> None:
         """Replaces the stack's state. The backend keeps the previous state in the stack's history."""
-        self._state("import", json.dumps(deployment))
+        self._state("import", document=json.dumps(deployment))
 
-    def _state(self, verb: str, document: str | None = None) -> str:
-        done = self._ask(verb, document=document)
+    def _state(self, verb: str, *options: str, document: str | None = None) -> str:
+        done = self._ask(verb, *options, document=document)
         if done.returncode:
             raise UserError(f"`pulumi stack {verb}` failed for {self.stack.name}: {done.stderr.strip()}")
         return done.stdout

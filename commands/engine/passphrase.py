@@ -41,7 +41,7 @@ def choose(command: Command, stack: Stack, workspace: Workspace, environment: Ma
 
     Raises UserError if it needs a passphrase that is missing.
     """
-    given = _given(environment)
+    given = of_user(environment)
     if given:
         return SecretAccess(given)
     if stack.secrets_provider or workspace.backend.startswith("http"):
@@ -94,7 +94,7 @@ def generated_secret(path: Path) -> str:
         ) from None
 
 
-def _given(environment: Mapping[str, str]) -> dict[str, str]:
+def of_user(environment: Mapping[str, str]) -> dict[str, str]:
     """Returns the variable that gives the user's passphrase, if any; an empty passphrase counts as unset."""
     if environment.get(VALUE):
         return {VALUE: environment[VALUE]}
