@@ -14,10 +14,10 @@ from blueprint.openstack.projects.records import all_own_records, stack_records
 from blueprint.plan.layout import ServicePlan
 from blueprint.plan.plan import Plan
 from blueprint.plan.planner import plan
-from blueprint.stackfile import further_clusters
+from blueprint.stackfile import bare_metal, further_clusters
 from blueprint.stackfile.features import ASKED_WITH
 from blueprint.stackfile.loader import load_file
-from blueprint.stackfile.settings import ProjectOverride, Settings
+from blueprint.stackfile.settings import Ingress, ProjectOverride, Settings
 from openstack import configuration, project_definitions
 from openstack.config.formats import secret_names, value_text
 from openstack.config.layers import TextFile, WrittenFile
@@ -61,7 +61,10 @@ def _asking_for(project: ProjectDefinition, settings: Settings) -> Settings:
     if backend := _backend(project):
         return settings.model_copy(update={"networks": settings.networks.model_copy(update={"backend": backend})})
     projects = settings.projects.model_copy(update={project.name: ProjectOverride()})
-    return settings.model_copy(update={"projects": projects})
+    update: dict[str, object] = {"projects": projects}
+    if project.name == bare_metal.PROJECT and settings.ingress is None:  # without one, the stack would be refused
+        update["ingress"] = Ingress.model_validate({"domain": "cloud.example.org", "className": "nginx"})
+    return settings.model_copy(update=update)
 
 
 def _backend(project: ProjectDefinition) -> Backend | None:

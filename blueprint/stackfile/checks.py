@@ -15,6 +15,7 @@ from blueprint.openstack.projects.records import stack_records
 from blueprint.problems import Problem
 from blueprint.releases import DISTRO_VERSIONS, KUBERNETES_MINORS
 from blueprint.stackfile import (
+    bare_metal,
     certificate_generations,
     cloud_content,
     environment_options,
@@ -61,6 +62,7 @@ def problems(settings: Settings) -> list[Problem]:
         *network_backend.problems(settings),
         *physical_networks.problems(settings),
         *sriov.problems(settings),
+        *bare_metal.problems(settings),
         *preparation_settings.problems(settings.prepare, has_existing_machines=settings.has_existing_machines),
         *_virt(settings),
         *_waivers(settings),

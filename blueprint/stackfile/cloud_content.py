@@ -35,6 +35,9 @@ EXTRA_SPEC = r"^[A-Za-z0-9 :_.-]{1,255}$"
 URL = r"^https?://[^\s@]{1,2000}$"
 SHA256 = r"^[0-9a-f]{64}$"
 
+HypervisorOfImage = Literal["baremetal", "lxc", "qemu"]
+"""Values of the image property `hypervisor_type` (Nova's HVType) for what Quorate's computes run."""
+
 Name = Annotated[str, StringConstraints(pattern=NAME)]
 """Letters, digits, '-', '.', '_' and inner spaces: what Nova accepts in the id of a flavor, up to 255 characters."""
 ExtraSpec = Annotated[str, StringConstraints(pattern=EXTRA_SPEC)]
@@ -112,6 +115,13 @@ class CloudImage(Strict):
         "7d6355852aeb6dbcd191bcda7cd74f1536cfe5cbf8a10495a7283a8396e4b75b"
     )
     disk_format: Literal["qcow2", "raw", "vmdk", "vdi", "vhd", "vhdx", "iso"] = "qcow2"
+    hypervisor_type: Annotated[
+        HypervisorOfImage | None,
+        Field(
+            description="hypervisor that alone may run it: Nova schedules its servers to no other. qemu is also KVM; "
+            "left out: qemu in a stack with Ironic, otherwise any"
+        ),
+    ] = None
 
 
 FLAVORS = tuple(

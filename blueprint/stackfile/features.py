@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from blueprint.openstack.projects.process_definition import Feature
 
 ASKED_WITH: Mapping[Feature, str] = {
+    "bare-metal": "quorate:projects.ironic: {}",
     "distributed-routers": "quorate:networks.distributedRouters: true",
     "sr-iov": "quorate:nodes.<nodes>.sriov",
 }

@@ -4,9 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
+from typing import NamedTuple
 
 from blueprint.patterns import expand
 from blueprint.stackfile.settings import Options, Settings
+
+
+class ListOption(NamedTuple):
+    """Where an option is whose value is a list."""
+
+    project: str
+    service: str
+    file: str
+    section: str
+
+
+def listed(settings: Settings, option: ListOption, name: str) -> tuple[str, ...] | None:
+    """Returns the values of an option that is a list; None if the stack file does not set it."""
+    value: object = None
+    for files in service_options(settings, option.project, option.service):
+        value = files.get(option.file, {}).get(option.section, {}).get(name, value)
+    if value is None:
+        return None
+    return tuple(map(str, value)) if isinstance(value, tuple) else tuple(map(str.strip, str(value).split(",")))
 
 
 def service_options(settings: Settings, project: str, service: str, node: str | None = None) -> Iterator[Options]:

@@ -419,7 +419,7 @@ class Settings(Strict):
         Projects,
         BeforeValidator(only_records),
         Field(
-            description="settings by project, which ask for an optional one too (designate: {}); "
+            description="settings by project, which ask for an optional one too (designate: {}, ironic: {}); "
             "records: a folder with projects of your own, also alone, as text",
             json_schema_extra=_or_folder,
         ),

@@ -7,11 +7,10 @@ a project's network of it cannot be a tunnel: it is a VLAN or flat.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
 from blueprint.openstack import options
 from blueprint.problems import Problem
-from blueprint.stackfile.service_options import node_names, service_options
+from blueprint.stackfile.service_options import ListOption, listed, node_names
 from blueprint.stackfile.settings import Settings, SriovDevice
 from text.suggestion import did_you_mean
 
@@ -23,17 +22,8 @@ FILTER = "PciPassthroughFilter"
 """Filter of Nova's scheduler that knows which computes have a free function (source 004, 2.5.2)."""
 
 
-class _Option(NamedTuple):
-    """Where an option is."""
-
-    project: str
-    service: str
-    file: str
-    section: str
-
-
-_ML2 = _Option("neutron", "neutron-server", "ml2_conf.ini", "ml2")
-_FILTERS = _Option("nova", "nova-scheduler", "nova.conf", "filter_scheduler")
+_ML2 = ListOption("neutron", "neutron-server", "ml2_conf.ini", "ml2")
+_FILTERS = ListOption("nova", "nova-scheduler", "nova.conf", "filter_scheduler")
 _TYPES = ("project_network_types", "tenant_network_types")
 _TYPES_KEY = "quorate:projects.neutron.options.ml2_conf.ini.ml2"
 
@@ -67,7 +57,7 @@ def problems(settings: Settings) -> Iterator[Problem]:
                 yield Problem(key, f"'{device.network}' is not a physical network{hint}; write one of: {known}")
     yield from _tunnels_only(settings)
     for option, name, needed in ((_ML2, "mechanism_drivers", DRIVER), (_FILTERS, "enabled_filters", FILTER)):
-        found = _listed(settings, option, name)
+        found = listed(settings, option, name)
         if found is not None and needed not in found:
             where = f"{name} ({option.file}, {option.section})"
             yield Problem(KEY, f"has devices of SR-IOV, which need {needed} among {where}; add it, or remove {name}")
@@ -76,7 +66,7 @@ def problems(settings: Settings) -> Iterator[Problem]:
 def _tunnels_only(settings: Settings) -> Iterator[Problem]:
     """Yields a problem if projects can make no network of whose packets a device could carry (source 004, 2.5.2)."""
     types = next(
-        (found for name in _TYPES if (found := _listed(settings, _ML2, name)) is not None),
+        (found for name in _TYPES if (found := listed(settings, _ML2, name)) is not None),
         ("vxlan",),
     )
     carried = {device.network for values in settings.nodes.values() for device in values.sriov.values()}
@@ -94,13 +84,3 @@ def _tunnels_only(settings: Settings) -> Iterator[Problem]:
             if network in known and known[network].vlans is None:
                 advice = "write the IDs that Neutron may choose, such as 1001:1030"
                 yield Problem(f"quorate:networks.physical.{network}.vlans", f"is missing, for SR-IOV; {advice}")
-
-
-def _listed(settings: Settings, option: _Option, name: str) -> tuple[str, ...] | None:
-    """Returns the values of an option that is a list; None if the stack file does not set it."""
-    value: object = None
-    for files in service_options(settings, option.project, option.service):
-        value = files.get(option.file, {}).get(option.section, {}).get(name, value)
-    if value is None:
-        return None
-    return tuple(map(str, value)) if isinstance(value, tuple) else tuple(map(str.strip, str(value).split(",")))

@@ -115,7 +115,12 @@ class Pod:
             args=None if container.kolla else [container.command],
             env=_environment(container),
             ports=[
-                core.ContainerPortArgs(name=port.name, container_port=port.number, protocol=port.protocol)
+                core.ContainerPortArgs(
+                    name=port.name,
+                    container_port=port.number,
+                    host_port=port.number if port.on_node else None,
+                    protocol=port.protocol,
+                )
                 for port in container.ports
             ]
             or None,

@@ -30,6 +30,7 @@ _TUNNELS = "1:1000"
 """Ids of the tunnels of tenant networks, as in Fuel-CCP (neutron.ml2.vni_ranges)."""
 _DISTRIBUTED = "https://docs.openstack.org/neutron/2026.1/admin/config-dvr-ha-snat.html"
 _CARDS = "https://docs.openstack.org/neutron/2026.1/admin/config-sriov.html"
+_BARE_METAL = "https://docs.openstack.org/networking-baremetal/latest/"
 _COMPUTES_L3 = "neutron-l3-agent-compute"
 _METADATA_WORKERS = 2
 """Processes of the metadata agent of a compute, which only its own virtual machines ask. Neutron's default is half of
@@ -38,6 +39,7 @@ _WITHOUT_DATABASE = frozenset(
     {
         "neutron-dhcp-agent", "neutron-l2-agent", "neutron-l2-agent-network", "neutron-l3-agent", _COMPUTES_L3,
         "neutron-metadata-agent", "neutron-ovn-metadata-agent", "neutron-ovn-metadata-agent-network", sriov.AGENT,
+        "ironic-neutron-agent",
     }
 )  # fmt: skip
 
@@ -130,7 +132,8 @@ def _drivers(wiring: Wiring) -> tuple[str, ...]:
     """Returns the mechanism drivers of the server."""
     if wiring.backend == ovn_clients.BACKEND:
         return ("ovn",)
-    return ("openvswitch", "l2population", *([sriov.DRIVER] if wiring.sriov_devices else []))
+    others = {sriov.DRIVER: bool(wiring.sriov_devices), "baremetal": wiring.has("ironic-api")}
+    return ("openvswitch", "l2population", *(name for name, is_there in others.items() if is_there))
 
 
 def _plugin_files(wiring: Wiring) -> tuple[ConfigFile, ...]:
@@ -209,8 +212,18 @@ def _agent_files(wiring: Wiring, name: str) -> tuple[ConfigFile, ...]:
     workers = _distributed(wiring, {"DEFAULT": {"metadata_workers": _METADATA_WORKERS}}) if on_compute else ()
     # Security groups do not apply to a virtual function: its packets pass no bridge (004, 2.5.3).
     cards: dict[str, Section] = {"securitygroup": {"firewall_driver": "noop"}}
+    # The agent asks Ironic for the machines' ports, and tells Neutron the physical networks of each machine.
+    machines = sections.service_user(wiring, "neutron") | {
+        "region_name": wiring.region, "valid_interfaces": ("internal",),
+    }  # fmt: skip
     return (
         ConfigFile("sriov_agent.ini", "ini", (Layer(Origin.PROJECT, _CARDS, cards),)),
+        ConfigFile(
+            "ironic_neutron_agent.ini",
+            "ini",
+            (Layer(Origin.PROJECT, _BARE_METAL, {"ironic": machines}),),
+            fragment="/etc/neutron/neutron.conf.d/machines.conf",
+        ),
         ConfigFile("dhcp_agent.ini", "ini", (Layer(Origin.PROJECT, _MANUAL, dhcp),)),
         ConfigFile("l3_agent.ini", "ini", (Layer(Origin.PROJECT, _MANUAL, routers), *mode)),
         ConfigFile(

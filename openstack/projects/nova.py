@@ -24,9 +24,11 @@ _DISKS = (_ENTITY, cephx.CINDER)
 
 
 _MANUAL = "https://docs.openstack.org/nova/2026.1/configuration/config.html"
+_BARE_METAL = "nova-compute-ironic"
+_IRONIC = "https://docs.openstack.org/ironic/2026.1/install/configure-compute.html"
 _ON_COMPUTES = frozenset({"nova-compute"})
 """Nova's processes on computes. They access the database through the conductor and validate no tokens, so a compute has
-neither the password of the database nor the key of the cached tokens."""
+neither the password of the database nor the key of the cached tokens. Nor has the nova-compute of bare metal."""
 
 _CELLS = """\
 set -e
@@ -93,7 +95,9 @@ def configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
         sections.locks("nova"),
         sections.behind_a_proxy(),
     ]
-    if name in _ON_COMPUTES:
+    if name == _BARE_METAL:
+        layers.append(Layer(Origin.PROJECT, _IRONIC, _bare_metal(internal)))
+    elif name in _ON_COMPUTES:
         layers += [guests, tenants_room.common_layer(wiring)]
         if wiring.monitors:
             layers.append(Layer(Origin.PROJECT, "004, 5.3.17; " + _MANUAL, {"libvirt": _disks(wiring)}))
@@ -121,6 +125,17 @@ def configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
             for file in cephx.libvirt_files(ceph_client.client(wiring, entity))
         ),
     )
+
+
+def _bare_metal(client: Section) -> dict[str, Section]:
+    """Returns the options of the nova-compute of bare-metal machines. `client`: with which it calls Ironic.
+
+    Its host is a name of its own, so that it is the same service on whatever node it runs.
+    """
+    return {
+        "DEFAULT": {"compute_driver": "ironic.IronicDriver", "host": _BARE_METAL, "state_path": "/var/lib/nova"},
+        "ironic": client,
+    }
 
 
 def _disks(wiring: Wiring) -> Section:

@@ -25,6 +25,8 @@ DOMAIN = "default"
 PROJECT = "admin"
 CHECKSUM = "quorate_sha256"
 """Name of the image's property with the SHA-256 of its file."""
+HYPERVISOR = "hypervisor_type"
+"""Name of the image's property with the hypervisor that alone may run it."""
 BLOCK = 1024 * 1024
 TIMEOUT = 60
 """Seconds after which a request without an answer fails, except the upload of the image."""
@@ -190,11 +192,19 @@ def extra_specs(cloud: Cloud, flavor: Object, wanted: Mapping[str, str]) -> Iter
 def image(cloud: Cloud, wanted: Object) -> Iterator[str]:
     """Creates the public image if it is missing. Yields the differences of an existing image.
 
-    Deletes the incomplete image of an interrupted upload first.
+    Deletes the incomplete image of an interrupted upload first. An image without a hypervisor type gets the wanted one.
     """
     asked = {"name": wanted["name"], CHECKSUM: wanted["sha256"], "disk_format": wanted["disk_format"]}
+    if HYPERVISOR in wanted:
+        asked[HYPERVISOR] = wanted[HYPERVISOR]
     for existing in cloud.image.find("v2/images", name=wanted["name"], owner=cloud.project):
         if existing["status"] == "active":
+            if HYPERVISOR in asked and existing.get(CHECKSUM) and HYPERVISOR not in existing:
+                existing[HYPERVISOR] = asked[HYPERVISOR]
+                change = [{"op": "add", "path": f"/{HYPERVISOR}", "value": asked[HYPERVISOR]}]
+                headers = {"Content-Type": "application/openstack-images-v2.1-json-patch"}
+                cloud.image.open("PATCH", f"v2/images/{existing['id']}", json.dumps(change).encode(), headers).close()
+                print(f"image {wanted['name']}: {HYPERVISOR} added")
             yield from differences(f"image {wanted['name']}", existing, asked)
             return
         if existing.get(CHECKSUM):

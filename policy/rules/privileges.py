@@ -33,6 +33,8 @@ NEEDED: Mapping[str, frozenset[str]] = {
     "neutron-ovn-metadata-agent": _AGENT,
     "openvswitch-db-server": frozenset({NETWORK, PATHS}),
     "openvswitch-vswitchd": _AGENT,
+    # The conductor keeps what machines of Ironic boot and copy on its node, for the HTTP server beside it.
+    "ironic-conductor": frozenset({PATHS}),
     # Clients know a Ceph monitor by its address, which a pod network does not preserve (docs/adr/0019-ceph.md).
     "ceph-mon": frozenset({NETWORK}),
     # 004, 5.3.14: an OSD serves the disks of its node.

@@ -28,7 +28,7 @@ Client = Literal["members", "project", "needs", "monitoring", "nodes", "everyone
 - nodes: addresses of the nodes, which are also the addresses of pods on the host's network;
 - everyone: every address, inside and outside of the cluster.
 """
-Feature = Literal["distributed-routers", "sr-iov"]
+Feature = Literal["bare-metal", "distributed-routers", "sr-iov"]
 """What a stack file may ask for, and some processes are only for (blueprint/stackfile/features.py)."""
 DnsLabel = Annotated[str, StringConstraints(pattern=r"^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$")]
 PortName = Annotated[str, StringConstraints(pattern=r"^[a-z]([-a-z0-9]{0,13}[a-z0-9])?$")]
@@ -48,6 +48,9 @@ class Port:
     protocol: Literal["TCP", "UDP"] = "TCP"
     clients: tuple[Client, ...] = ("project", "needs")
     """Kinds of clients that may connect to the port. A NetworkPolicy enforces this (network_policies.py)."""
+    on_node: bool = False
+    """Whether the port is also one of the node's address (a hostPort), for clients that know no names of the cluster.
+    A node then runs one such pod. Pods on the host's network have all their ports there."""
 
 
 @dataclass(frozen=True, config=_STRICT)

@@ -174,7 +174,8 @@ def claimed_twice(found: Mapping[str, ProjectRecord]) -> Iterator[tuple[str, str
 
 def _host_ports(process: ProcessDefinition) -> tuple[str, ...]:
     """Returns the ports on which a process listens on its node, where all processes of the host's network meet."""
-    return tuple(f"{each.number}/{each.protocol}" for each in process.ports) if process.host_network else ()
+    on_node = [each for each in process.ports if each.on_node or process.host_network]
+    return tuple(f"{each.number}/{each.protocol}" for each in on_node)
 
 
 def _twice(values: Sequence[str]) -> list[str]:

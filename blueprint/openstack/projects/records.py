@@ -21,6 +21,8 @@ from blueprint.openstack.projects.project_record import ProjectRecord
 from blueprint.problems import InvalidStackError, Problem
 
 FOLDER = Path(__file__).parent
+_ASKED_BY: Mapping[str, Feature] = {"ironic": "bare-metal"}
+"""The feature that a stack with an optional project asks for: other projects have processes for it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,6 +129,8 @@ def _chosen(records: Records, asked: AbstractSet[str], backend: Backend, feature
             chosen.add(name)
             waiting += records[name].needs
     left = {name: record for name, record in records.by_name.items() if name not in chosen}
+    of_projects = frozenset[Feature](feature for project, feature in _ASKED_BY.items() if project in chosen)
+    features = features | of_projects
     without = {
         each.name: each.only_with
         for name in chosen

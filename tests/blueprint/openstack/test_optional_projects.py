@@ -45,22 +45,26 @@ def refused(**settings: Any) -> list[str]:
     return list(map(str, error.value.problems))
 
 
-def test_designate_and_ovn_are_the_optional_projects() -> None:
-    assert [name for name, record in all_own_records().by_name.items() if record.optional] == ["designate", "ovn"]
+def test_designate_ovn_and_ironic_are_the_optional_projects() -> None:
+    assert [name for name, record in all_own_records().by_name.items() if record.optional] == [
+        "designate",
+        "ovn",
+        "ironic",
+    ]
 
 
 def test_a_stack_does_not_have_it_without_asking() -> None:
     made = planned()
     assert designate(made) == {}
     assert "designate" not in made.settings.records.by_name
-    assert list(made.settings.records.not_asked_for) == ["designate", "ovn"]
+    assert list(made.settings.records.not_asked_for) == ["designate", "ovn", "ironic"]
     assert made.settings.records is own_records()
 
 
 def test_a_stack_has_it_if_its_file_names_it() -> None:
     made = planned(projects={"designate": {}})
     assert designate(made) == SERVICES
-    assert list(made.settings.records.not_asked_for) == ["ovn"]
+    assert list(made.settings.records.not_asked_for) == ["ovn", "ironic"]
     others = [each for each in made.companions if each.name not in SERVICES]
     assert (others, made.services) == (list(planned().companions), planned().services)
 

@@ -25,6 +25,7 @@ from tests.topologies import BACKENDS
 TOPOLOGIES = Path("topologies")
 BUILT = TOPOLOGIES / "stack" / "three-nodes.yaml"
 """Fuel-CCP's example without the services that a stack refuses."""
+INGRESS = {"domain": "cloud.example.org", "className": "nginx"}  # without one, Ironic is refused
 ROWS = ROOT / "blueprint" / "architecture" / "100.yaml"
 
 
@@ -155,6 +156,7 @@ NEEDED = {
     "cinder": ["cinder-api"],
     "designate": ["designate-api", "designate-central", "designate-mdns"],
     "heat": ["heat-api", "heat-api-cfn", "heat-engine"],
+    "ironic": ["ironic-api", "ironic-conductor"],
     "neutron": ["neutron-server"],
     "nova": ["nova-api", "nova-conductor", "nova-scheduler"],
     "openvswitch": ["neutron-server"],
@@ -179,7 +181,7 @@ def test_no_service_vanishes(name: str, tmp_path: Path) -> None:
         assert len(about) == 1
         assert refusal in about[0]
     else:
-        result = plan(parsed(stack(path)))
+        result = plan(parsed(stack(path, ingress=INGRESS)))
         if definition.not_needed or definition.agents:
             reason = definition.not_needed or f"{definition.agents[0]} "
             assert any(text.startswith(f"topology: {name} is left out: {reason}") for text in result.warnings)
@@ -192,11 +194,11 @@ def test_no_service_vanishes(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", sorted({name for names in NEEDED.values() for name in names}))
 def test_a_service_that_others_need_is_missed(name: str, tmp_path: Path) -> None:
     document = yaml.safe_load(BUILT.read_text(encoding="utf-8"))
-    document["roles"]["controller"] += NEEDED["designate"]
+    document["roles"]["controller"] += [*NEEDED["designate"], *NEEDED["ironic"]]
     document["roles"]["controller"].remove(name)
     path = tmp_path / "topology.yaml"
     path.write_text(yaml.safe_dump(document), encoding="utf-8")
-    (found,) = problems_of(path)
+    (found,) = problems_of(path, ingress=INGRESS)
     assert found.startswith("quorate:topology: ")
     assert found.endswith(f" cannot be configured without {name}; add {name}, or remove them")
 
@@ -218,9 +220,9 @@ def test_the_data_says_one_thing_of_each_service(name: str) -> None:
 
 
 def test_all_that_is_not_built_is_said_at_once() -> None:
-    everything = written(TOPOLOGIES, "ironic-api, calico-felix")
+    everything = written(TOPOLOGIES, "designate-sink, calico-felix")
     found = problems_of(everything, profile="production")
-    names = ["calico-felix", "ironic-api"]
+    names = ["calico-felix", "designate-sink"]
     about = [text for text in found if " is not built yet; remove it from the topology: " in text]
     assert [text.split(" ")[2] for text in about] == names
     assert about[0].startswith(
@@ -278,8 +280,8 @@ def test_an_external_ceph_of_a_topology_is_that_of_the_stack(tmp_path: Path) -> 
 
 
 def test_a_service_under_a_name_of_its_own_is_refused_by_both_names(tmp_path: Path) -> None:
-    path = written(tmp_path, "metal", "  metal: {service_def: ironic-api}\n")
-    assert any("(roles.all): metal (ironic-api) is not built yet; " in text for text in problems_of(path))
+    path = written(tmp_path, "metal", "  metal: {service_def: calico-felix}\n")
+    assert any("(roles.all): metal (calico-felix) is not built yet; " in text for text in problems_of(path))
 
 
 def test_a_part_is_refused_where_its_service_is_not(tmp_path: Path) -> None:

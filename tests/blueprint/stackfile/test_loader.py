@@ -306,9 +306,9 @@ CASES: dict[str, tuple[dict[str, Any], str, str]] = {
         "no such service (did you mean 'keystone'?)",
     ),
     "a service that is not built yet": (
-        full_size("100", services={"ironic-api": {"replicas": 3}}),
-        "quorate:services.ironic-api",
-        "is not built yet; remove it: Ironic has no substitute",
+        full_size("100", services={"calico-felix": {"replicas": 3}}),
+        "quorate:services.calico-felix",
+        "is not built yet; remove it: neutron-openvswitch-agent connects virtual machines",
     ),
     "a service that upstream retired": (
         full_size("100", services={"murano-api": {"replicas": 3}}),

@@ -47,7 +47,7 @@ def test_each_line_of_a_file_is_in_the_page(file: Path) -> None:
         ("glance-registry", "becomes", "glance-api, which holds the image records itself (on node1, node2, node3)"),
         ("cron", "left out", "the kubelet rotates the logs that containers print"),
         ("heka", "left out", "log-collector needs elasticsearch: place it, or nothing does this part of its work"),
-        ("ironic-api", "refused", "is not built yet; remove it: Ironic has no substitute"),
+        ("calico-felix", "refused", "is not built yet; remove it: neutron-openvswitch-agent connects virtual machines"),
         ("murano-api", "refused", "is retired upstream; use images with cloud-init"),
         ("nonsense", "refused", "has no definition"),
     ],
@@ -85,12 +85,12 @@ def test_what_places_nothing_is_said(tmp_path: Path) -> None:
 
 
 def test_the_command_prints_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "t.yaml").write_text(on_three("ironic-api", "configs: {neutron: {dvr: false}}\n"))
+    (tmp_path / "t.yaml").write_text(on_three("calico-felix", "configs: {neutron: {dvr: false}}\n"))
     status, output = run(capsys, tmp_path / "t.yaml", "--nodes", "node1,node2,node3")
     assert status == 1
     assert {line["key"]: line["fate"] for line in output["lines"]} == {
         "nodes.node[1-3]": "becomes",
-        "roles.all.ironic-api": "refused",
+        "roles.all.calico-felix": "refused",
         "configs.neutron.dvr": "same",
     }
     assert {"not-built"} <= {finding["rule"] for finding in output["findings"]}

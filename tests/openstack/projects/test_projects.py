@@ -31,7 +31,11 @@ from openstack.project_definitions import processes, projects
 from tests.projects import OPTION_FILES
 from tests.stacks import ROOT, full_size, parsed
 
-SETTINGS = parsed(full_size("100", projects={"designate": {}}))  # all projects but OVN, also the optional one
+SETTINGS = parsed(  # all projects but OVN, also the optional ones
+    full_size(
+        "100", projects={"designate": {}, "ironic": {}}, ingress={"domain": "cloud.example.org", "className": "nginx"}
+    )
+)
 RECORDS = SETTINGS.records
 PROJECTS, PROCESSES = projects(RECORDS), processes(RECORDS)
 COMPANIONS = {name: beside.of for name, beside in beside_rows(RECORDS).items()}

@@ -100,6 +100,8 @@ class Apis:
         (one,) = (each for each in self.of("images") if each["id"] == parts[1])
         if method == "DELETE":
             self.of("images").remove(one)
+        elif method == "PATCH":
+            one |= {change["path"].removeprefix("/"): change["value"] for change in json.loads(body)}
         else:
             self.files[one["id"]] = body
             one["status"] = "active"
@@ -164,7 +166,7 @@ def lab(tmp_path: Path) -> Generator[Lab]:
             self.end_headers()
             self.wfile.write(body)
 
-        do_GET = do_POST = do_PUT = do_DELETE = _handle  # noqa: N815 - names of the base class
+        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _handle  # noqa: N815 - names of the base class
 
         def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - a name of the base class
             pass
@@ -305,6 +307,37 @@ def test_an_image_with_another_checksum_is_not_replaced(lab: Lab) -> None:
     result = lab.run(image={**IMAGE, "sha256": "0" * 64})
     assert result.returncode == 1
     assert f"image tiny exists with quorate_sha256 {IMAGE['sha256']}" in result.stderr
+
+
+def test_an_image_has_the_hypervisor_that_alone_may_run_it(lab: Lab) -> None:
+    assert lab.run(image={**IMAGE, "hypervisorType": "baremetal"}).returncode == 0
+    assert [each["hypervisor_type"] for each in lab.apis.of("images")] == ["baremetal"]
+    other = lab.run(image={**IMAGE, "hypervisorType": "qemu"})
+    assert other.returncode == 1
+    assert "image tiny exists with hypervisor_type baremetal; the stack file has qemu" in other.stderr
+
+
+def test_an_image_of_an_earlier_stack_gets_its_hypervisor_and_nothing_else(lab: Lab) -> None:
+    assert lab.run(image=IMAGE).returncode == 0
+    assert "hypervisor_type" not in lab.apis.of("images")[0]
+    result = lab.run(image={**IMAGE, "hypervisorType": "qemu"})
+    assert (result.returncode, "image tiny: hypervisor_type added" in result.stdout) == (0, True)
+    assert lab.apis.of("images")[0]["hypervisor_type"] == "qemu"
+    before = list(lab.apis.changes)
+    assert lab.run(image={**IMAGE, "hypervisorType": "qemu"}).returncode == 0
+    assert not [each for each in lab.apis.changes[len(before) :] if "image" in each]
+
+
+@pytest.mark.parametrize(("projects", "hypervisor"), [({}, None), ({"ironic": {}}, "qemu")])
+def test_an_image_is_for_virtual_machines_in_a_stack_that_has_others_too(
+    projects: dict[str, Any], hypervisor: str | None
+) -> None:
+    ingress = {"domain": "cloud.example.org", "className": "nginx"}
+    made = plan(parsed(full_size("100", bootstrap={"image": {}}, projects=projects, ingress=ingress)))
+    (job,) = bootstrap.jobs(wiring(made, "openstack"))
+    _, content = job.written
+    assert isinstance(content, TextFile)
+    assert json.loads("".join(map(str, content.parts)))["image"].get("hypervisor_type") == hypervisor
 
 
 def test_a_cloud_that_does_not_answer_is_an_error_in_a_line(lab: Lab) -> None:

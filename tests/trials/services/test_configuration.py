@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from blueprint.openstack.options import Option, as_listed, listed
-from blueprint.stackfile.settings import Networks, NodeOverride, Projects
+from blueprint.stackfile.settings import Ingress, Networks, NodeOverride, Projects
 from console.progress import Reporter
 from openstack import node_values
 from tests.projects import OPTION_FILES
@@ -41,14 +41,15 @@ def python() -> Path:
 @cache
 def containers_of(release: str) -> list[TriedContainer]:
     """Every container of the example stacks with a release, and of some with what a stack must ask for."""
-    dns = Projects.model_validate({"designate": {}})
+    optional = Projects.model_validate({"designate": {}, "ironic": {}})
+    domain = Ingress.model_validate({"domain": "cloud.example.org", "className": "nginx"})
     vlans = {"interface": "ens8", "vlans": "1001:1030"}
     networks = Networks.model_validate({"distributedRouters": True, "physical": {"physnet1": vlans}})
     types = {"ml2_conf.ini": {"ml2": {"project_network_types": ["vlan", "vxlan"]}}}
     cards = {"virt1": NodeOverride.model_validate({"sriov": {"ens2f1": {"network": "physnet1"}}})}
     stacks = [
         *(documents(stack, release=release) for stack in EXAMPLES),
-        documents("dev", release=release, projects=dns),
+        documents("dev", release=release, projects=optional, ingress=domain),
         documents(
             "dev",
             release=release,

@@ -1,0 +1,96 @@
+"""Ironic's files fit those of Nova and Neutron, and a stack without Ironic has none of it."""
+
+from __future__ import annotations
+
+import configparser
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from blueprint.stackfile.settings import Ingress, Projects
+from tests.trials.services.stack import documents
+from trials.services.containers import TriedContainer, read
+
+METAL = Projects.model_validate({"ironic": {}})
+DOMAIN = Ingress.model_validate({"domain": "cloud.example.org", "className": "nginx"})
+
+
+@pytest.fixture(scope="module")
+def objects() -> list[dict[str, Any]]:
+    return documents("dev", projects=METAL, ingress=DOMAIN)
+
+
+@pytest.fixture(scope="module")
+def containers(objects: list[dict[str, Any]]) -> Mapping[str, TriedContainer]:
+    return read(objects)
+
+
+@pytest.fixture(scope="module")
+def without() -> Mapping[str, TriedContainer]:
+    return read(documents("dev"))
+
+
+def ini(container: TriedContainer, path: str) -> configparser.ConfigParser:
+    parser = configparser.ConfigParser(interpolation=None)
+    parser.read_string(container.text(path))
+    return parser
+
+
+def test_machines_reach_a_conductor_at_the_address_of_its_node(
+    objects: list[dict[str, Any]], containers: Mapping[str, TriedContainer]
+) -> None:
+    (conductor,) = (
+        each for each in objects if (each["kind"], each["metadata"]["name"]) == ("Deployment", "ironic-conductor")
+    )
+    _, http = conductor["spec"]["template"]["spec"]["containers"]
+    assert [(port["containerPort"], port["hostPort"]) for port in http["ports"]] == [(8089, 8089)]
+    served = ini(containers["ironic-conductor/ironic-http"], "/etc/ironic/ironic-http-uwsgi.ini")["uwsgi"]
+    deploy = ini(containers["ironic-conductor/ironic-conductor"], "/etc/ironic/ironic.conf")["deploy"]
+    assert deploy["http_url"] == f"http://$my_ip:{served['http-socket'].rpartition(':')[2]}"
+    assert deploy["http_root"] == served["check-static"]
+    assert containers["ironic-conductor/ironic-conductor"].variables["OS_DEFAULT__MY_IP"] == "status.hostIP"
+
+
+def test_no_other_port_is_one_of_the_nodes_address(objects: list[dict[str, Any]]) -> None:
+    pods = [each["spec"]["template"]["spec"] for each in objects if "template" in each.get("spec", {})]
+    ports = [port for pod in pods for each in pod["containers"] for port in each.get("ports") or ()]
+    assert [port["name"] for port in ports if "hostPort" in port] == ["boot"]
+
+
+def test_machines_call_the_public_name_of_the_api(containers: Mapping[str, TriedContainer]) -> None:
+    written = ini(containers["ironic-conductor/ironic-conductor"], "/etc/ironic/ironic.conf")
+    assert written["service_catalog"]["endpoint_override"] == "https://ironic.cloud.example.org"
+
+
+def test_every_boot_interface_works_without_tftp(containers: Mapping[str, TriedContainer]) -> None:
+    written = ini(containers["ironic-conductor/ironic-conductor"], "/etc/ironic/ironic.conf")
+    assert not {"ipxe", "pxe"} & set(written["DEFAULT"]["enabled_boot_interfaces"].split(","))
+
+
+def test_the_nova_compute_of_machines_is_a_service_of_its_own(containers: Mapping[str, TriedContainer]) -> None:
+    own = ini(containers["nova-compute-ironic/nova-compute-ironic"], "/etc/nova/nova.conf")
+    other = ini(containers["nova-compute/nova-compute"], "/etc/nova/nova.conf")
+    assert (own["DEFAULT"]["compute_driver"], own["DEFAULT"]["host"]) == ("ironic.IronicDriver", "nova-compute-ironic")
+    assert other["DEFAULT"]["compute_driver"] == "libvirt.LibvirtDriver"
+    assert ("libvirt" in own, "ironic" in other, "host" in other["DEFAULT"]) == (False, False, False)
+    # It has neither the database's password nor the key of cached tokens.
+    assert not {"database", "api_database", "keystone_authtoken"} & set(own)
+    assert own["ironic"]["username"] == "nova"
+    secrets = ini(containers["nova-compute-ironic/nova-compute-ironic"], "/etc/nova/nova.conf.d/secrets.conf")
+    assert "password" in secrets["ironic"]
+
+
+def test_neutron_binds_ports_of_machines_that_its_agent_reports(containers: Mapping[str, TriedContainer]) -> None:
+    server = ini(containers["neutron-server/neutron-server"], "/etc/neutron/plugins/ml2/ml2_conf.ini")
+    assert server["ml2"]["mechanism_drivers"] == "openvswitch,l2population,baremetal"
+    agent = containers["ironic-neutron-agent/ironic-neutron-agent"]
+    assert ini(agent, "/etc/neutron/plugins/ml2/ironic_neutron_agent.ini")["ironic"]["username"] == "neutron"
+    assert "password" in ini(agent, "/etc/neutron/neutron.conf.d/machines.conf")["ironic"]
+    assert "database" not in ini(agent, "/etc/neutron/neutron.conf")
+
+
+def test_a_stack_without_ironic_has_none_of_it(without: Mapping[str, TriedContainer]) -> None:
+    assert not [name for name in without if "ironic" in name]
+    server = ini(without["neutron-server/neutron-server"], "/etc/neutron/plugins/ml2/ml2_conf.ini")
+    assert "baremetal" not in server["ml2"]["mechanism_drivers"]
