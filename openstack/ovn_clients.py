@@ -28,6 +28,10 @@ _HEADER = 38
 MANUAL = "https://docs.openstack.org/neutron/2026.1/install/ovn/manual_install.html"
 _OF_KERNEL = "system"
 
+_NO_NAME_SERVER = ("0.0.0.0", "::")  # noqa: S104 - nothing listens here
+"""What Neutron takes for no name server at all, in networks of both versions. Without it, instances whose subnet names
+no server get those of the pod of Neutron's server: the cluster's own, which they do not reach."""
+_WSGI = "https://docs.openstack.org/neutron/2026.2/admin/config-wsgi.html"
 
 def members(wiring: Wiring, database: str) -> list[str]:
     """Returns the whole names of a database's members: OVN's programs resolve them without the pod's search domains."""
@@ -62,11 +66,21 @@ def files(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
             "metadata_proxy_shared_secret": Secret("neutron/metadata"),
         },
         "ovs": {"ovsdb_connection": "tcp:127.0.0.1:6640"},
+            "dns_servers": _NO_NAME_SERVER,
         "ovn": {"ovn_sb_connection": (connection(wiring, SB),), "ovsdb_probe_interval": PROBE},
     }
     fragment = "/etc/neutron/neutron.conf.d/metadata.conf"
     return (
         ConfigFile(
+def worker_layer() -> Layer:
+    """Returns what uWSGI tells the workers of Neutron's server.
+
+    They share the events of OVN's databases, each a part. A worker that starts removes the workers of its host that
+    started at another second from the list: without the common second, every worker but the last one.
+    """
+    return Layer(Origin.PROJECT, _WSGI, {"uwsgi": {"start-time": "%t"}})
+
+
             "neutron_ovn_metadata_agent.ini", "ini", (Layer(Origin.PROJECT, MANUAL, metadata),), fragment=fragment
         ),
         TextFile("ovn-chassis", (_chassis(wiring, name),)),

@@ -46,7 +46,11 @@ _WITHOUT_DATABASE = frozenset(
 
 def configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
     server = uwsgi(wiring, "neutron-server", "neutron-server-uwsgi.ini", "neutron.wsgi.api")
-    agents = ovn_clients.files(wiring, name) if wiring.backend == ovn_clients.BACKEND else _agent_files(wiring, name)
+    if wiring.backend == ovn_clients.BACKEND:
+        server = server.with_layers(ovn_clients.worker_layer())
+        agents = ovn_clients.files(wiring, name)
+    else:
+        agents = _agent_files(wiring, name)
     return (
         _neutron_conf(wiring, name),
         server,

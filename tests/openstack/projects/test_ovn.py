@@ -70,6 +70,17 @@ def test_every_client_knows_every_member(containers: Mapping[str, TriedContainer
     assert "ovn-ofctrl-wait-before-clear 8000\n" in chassis
 
 
+def test_instances_do_not_get_the_clusters_name_servers(containers: Mapping[str, TriedContainer]) -> None:
+    plugin = ini(containers["neutron-server/neutron-server"], PLUGIN)
+    assert plugin["ovn"]["dns_servers"] == "0.0.0.0,::"
+
+
+def test_workers_of_the_server_start_at_a_common_second(containers: Mapping[str, TriedContainer]) -> None:
+    name, path = "neutron-server/neutron-server", "/etc/neutron/neutron-server-uwsgi.ini"
+    assert ini(containers[name], path)["uwsgi"]["start-time"] == "%t"
+    assert "start-time" not in ini(read(documents("dev"))[name], path)["uwsgi"]
+
+
 def test_neutron_has_the_plugins_of_ovn(containers: Mapping[str, TriedContainer]) -> None:
     server = containers["neutron-server/neutron-server"]
     plugin = ini(server, PLUGIN)["ml2"]
