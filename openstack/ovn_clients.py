@@ -7,6 +7,8 @@ from openstack.config.layers import ConfigFile, Layer, Origin, Secret, Section, 
 from openstack.config.wiring import Wiring
 
 BACKEND, NB, SB = "ovn", "ovn-nb", "ovn-sb"
+RELAY = "ovn-sb-relay"
+"""The process that passes the southbound database on to the nodes; only large stacks have it."""
 DATABASE_NAMES = {NB: "OVN_Northbound", SB: "OVN_Southbound"}
 """The name of the database in ovsdb-server, by process."""
 CLIENTS = {NB: "nb", SB: "sb"}
@@ -26,12 +28,12 @@ then it has computed its own. With the default of 0, the node has none meanwhile
 _HEADER = 38
 """Bytes of Geneve's header with OVN's options, of which Neutron's manual says that they are the least."""
 MANUAL = "https://docs.openstack.org/neutron/2026.1/install/ovn/manual_install.html"
-_OF_KERNEL = "system"
-
 _NO_NAME_SERVER = ("0.0.0.0", "::")  # noqa: S104 - nothing listens here
 """What Neutron takes for no name server at all, in networks of both versions. Without it, instances whose subnet names
 no server get those of the pod of Neutron's server: the cluster's own, which they do not reach."""
 _WSGI = "https://docs.openstack.org/neutron/2026.2/admin/config-wsgi.html"
+_OF_KERNEL = "system"
+
 
 def members(wiring: Wiring, database: str) -> list[str]:
     """Returns the whole names of a database's members: OVN's programs resolve them without the pod's search domains."""
@@ -40,7 +42,19 @@ def members(wiring: Wiring, database: str) -> list[str]:
 
 def connection(wiring: Wiring, database: str) -> str:
     """Returns the addresses of a database's members for its clients, which find the leader."""
-    port = wiring.records.port(database, CLIENTS[database])
+    return _addresses(wiring, database, wiring.records.port(database, CLIENTS[database]))
+
+
+def _for_nodes(wiring: Wiring) -> str:
+    """Returns the addresses of what serves the southbound database to the nodes: its relays, or else its members."""
+    return (
+        connection(wiring, SB)
+        if not wiring.has(RELAY)
+        else _addresses(wiring, RELAY, wiring.records.port(RELAY, CLIENTS[SB]))
+    )
+
+
+def _addresses(wiring: Wiring, database: str, port: int) -> str:
     return ",".join(f"tcp:{member}:{port}" for member in members(wiring, database))
 
 
@@ -52,9 +66,19 @@ def server_sections(wiring: Wiring, tunnels: str) -> dict[str, Section]:
             "ovn_nb_connection": (connection(wiring, NB),),
             "ovn_sb_connection": (connection(wiring, SB),),
             "ovn_metadata_enabled": True,
+            "dns_servers": _NO_NAME_SERVER,
             "ovsdb_probe_interval": PROBE,
         },
     }
+
+
+def worker_layer() -> Layer:
+    """Returns what uWSGI tells the workers of Neutron's server.
+
+    They share the events of OVN's databases, each a part. A worker that starts removes the workers of its host that
+    started at another second from the list: without the common second, every worker but the last one.
+    """
+    return Layer(Origin.PROJECT, _WSGI, {"uwsgi": {"start-time": "%t"}})
 
 
 def files(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
@@ -66,21 +90,11 @@ def files(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
             "metadata_proxy_shared_secret": Secret("neutron/metadata"),
         },
         "ovs": {"ovsdb_connection": "tcp:127.0.0.1:6640"},
-            "dns_servers": _NO_NAME_SERVER,
-        "ovn": {"ovn_sb_connection": (connection(wiring, SB),), "ovsdb_probe_interval": PROBE},
+        "ovn": {"ovn_sb_connection": (_for_nodes(wiring),), "ovsdb_probe_interval": PROBE},
     }
     fragment = "/etc/neutron/neutron.conf.d/metadata.conf"
     return (
         ConfigFile(
-def worker_layer() -> Layer:
-    """Returns what uWSGI tells the workers of Neutron's server.
-
-    They share the events of OVN's databases, each a part. A worker that starts removes the workers of its host that
-    started at another second from the list: without the common second, every worker but the last one.
-    """
-    return Layer(Origin.PROJECT, _WSGI, {"uwsgi": {"start-time": "%t"}})
-
-
             "neutron_ovn_metadata_agent.ini", "ini", (Layer(Origin.PROJECT, MANUAL, metadata),), fragment=fragment
         ),
         TextFile("ovn-chassis", (_chassis(wiring, name),)),
@@ -93,7 +107,7 @@ def _chassis(wiring: Wiring, name: str) -> str:
     """Returns the settings of the nodes of a workload as chassis. A key without a value is removed."""
     mappings = ",".join(f"{network}:{each.bridge}" for network, each in wiring.physical_networks.items())
     settings = {
-        "ovn-remote": connection(wiring, SB),
+        "ovn-remote": _for_nodes(wiring),
         "ovn-encap-type": "geneve",
         "ovn-remote-probe-interval": str(PROBE),
         "ovn-openflow-probe-interval": str(_OPENFLOW_PROBE),

@@ -1,4 +1,4 @@
-"""Configuration of OVN's databases and of ovn-northd."""
+"""Configuration of OVN's databases, of the relays of one, and of ovn-northd."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 from openstack import scripts
 from openstack.config.layers import TextFile, WrittenFile
 from openstack.config.wiring import Wiring
-from openstack.ovn_clients import CLIENTS, DATABASE_NAMES, METRICS, NB, PROBE, SB, connection, members
+from openstack.ovn_clients import CLIENTS, DATABASE_NAMES, METRICS, NB, PROBE, RELAY, SB, connection, members
 
 ELECTION_TIMERS = {NB: 10_000, SB: 16_000}
 """Milliseconds without a message of the leader after which a member starts an election. ovsdb-server's default of 1000
@@ -21,6 +21,8 @@ def configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
             TextFile("ovn-member.json", (_member(wiring, name),)),
             TextFile("ovn-member.py", (scripts.text("ovn_member.py"),)),
         )
+    if name == RELAY:
+        return (TextFile("ovn-sb-relay.sh", (_relay(wiring),)),)
     return (TextFile("ovn-northd.sh", (_northd(wiring),)),)
 
 
@@ -48,3 +50,15 @@ def _northd(wiring: Wiring) -> str:
         "-vconsole:info -vsyslog:off -vfile:off",
     )
     return "exec ovn-northd " + " ".join(options) + "\n"
+
+
+def _relay(wiring: Wiring) -> str:
+    """Returns the command of a relay. It listens as the database says: at the port of clients, with their probe."""
+    options = (
+        "--unixctl=/tmp/ovsdb-server.ctl",
+        "--remote=punix:/tmp/ovsdb-server.sock",
+        f"--remote=db:{DATABASE_NAMES[SB]},SB_Global,connections",
+        "-vconsole:info -vsyslog:off -vfile:off",
+        f"relay:{DATABASE_NAMES[SB]}:{connection(wiring, SB)}",
+    )
+    return "exec ovsdb-server " + " ".join(options) + "\n"

@@ -6,6 +6,7 @@ pydantic costs a third of a second in every preview. The blueprint validates a u
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from pathlib import Path
@@ -22,6 +23,8 @@ _AGENTS = ("neutron-dhcp-agent", "neutron-l3-agent", "neutron-metadata-agent")
 _CENTRAL = {"ovn-nb": True, "ovn-sb": True, "ovn-northd": False}
 """Services of OVN beside Neutron's server, three instances of each, with whether they are a quorum
 (docs/openstack.md#ovn)."""
+_RELAY, _COMPUTES_EACH = "ovn-sb-relay", 50
+"""The relays of OVN's southbound database, and the computes for each (docs/openstack.md#ovn)."""
 
 T = TypeVar("T")
 
@@ -115,7 +118,28 @@ class RequiredArchitecture:
             )
             for name, votes in _CENTRAL.items()
         )
-        return replace(self, rows=(*rows, *central))
+        return replace(self, rows=(*rows, *central, *self._relays(servers[0].runs_on)))
+
+    def _relays(self, pools: tuple[str, ...]) -> tuple[RequiredRow, ...]:
+        """Returns the row of the relays of OVN's southbound database, if its three members would serve too many.
+
+        The pools of Neutron's server come first, then those of other controllers that are open to light services.
+        """
+        wanted = math.ceil(self.computes / _COMPUTES_EACH)
+        if wanted <= 3:
+            return ()
+        row = RequiredRow(_RELAY, _RELAY, wanted, True, False, "light", pools, ("project, docs/openstack.md",))
+        others = [
+            each.service
+            for each in self.owners
+            if each.service not in pools
+            and not each.monitoring
+            and each.node_role == "controller"
+            and each.admits_guest(row)
+        ]
+        usable = (*pools, *others)
+        nodes = sum(each.dedicated_nodes for each in self.owners if each.service in usable)
+        return (replace(row, instances=min(wanted, nodes), at_least=True, runs_on=usable),)
 
     @property
     def owners(self) -> tuple[RequiredRow, ...]:

@@ -45,6 +45,23 @@ def test_ovn_takes_the_place_of_the_agents(size: str) -> None:
         assert (by_name[name].companion_of, by_name[name].instances) == ("ovn-controller", controller.instances)
 
 
+@pytest.mark.parametrize(
+    ("size", "relays", "pools"),
+    [
+        ("300", 6, {"keystone", "rabbitmq", "mysqld"}),
+        ("500", 8, {"mysqld", "keystone"}),
+        ("1000", 8, {"nova-api", "keystone"}),
+    ],
+)
+def test_a_relay_serves_fifty_computes_where_there_are_nodes(size: str, relays: int, pools: set[str]) -> None:
+    (found,) = (each for each in planned(size, networks=OVN).processes if each.name == "ovn-sb-relay")
+    assert (found.instances, set(found.pools), found.quorum) == (relays, pools, False)
+
+
+def test_members_serve_a_small_cloud_without_relays() -> None:
+    assert "ovn-sb-relay" not in {each.name for each in planned("100", networks=OVN).processes}
+
+
 def test_the_nodes_of_neutrons_server_are_gateways() -> None:
     assert wiring(planned(networks=OVN), "openstack").gateways == {"ovn-controller-network"}
     assert wiring(planned(), "openstack").gateways == frozenset()
