@@ -15,6 +15,7 @@ endif
 NODE ?=
 SERVER ?=
 KIND ?=
+REPLACE ?=
 ALL ?=
 
 # Recipes read these from their environment, exactly as they were given: neither make nor the shell expands them.
@@ -29,8 +30,9 @@ override BACKUP := $(value BACKUP)
 override NODE := $(value NODE)
 override SERVER := $(value SERVER)
 override KIND := $(value KIND)
+override REPLACE := $(value REPLACE)
 override ALL := $(value ALL)
-export STACK BASE CONFIRM ARCH KUBECONFIG SERVICE NAME BACKUP NODE SERVER KIND ALL
+export STACK BASE CONFIRM ARCH KUBECONFIG SERVICE NAME BACKUP NODE SERVER KIND ALL REPLACE
 
 # The first Python that is new enough; if there is none, python3 reports it.
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11 python; do \
@@ -134,8 +136,8 @@ cloud: setup ## Start the machines of STACK on this host with real kubelets (roo
 cloud-status: setup ## Show which machine of `make cloud` runs on which server
 	@$(QUORATE) cloud-status --stack="$$STACK"
 
-drill: setup ## Disturb `make cloud` under load: SERVER=<server>, KIND=rollout|drains|option|evacuation|blackout, or ALL=1; report what was lost
-	@$(QUORATE) drill --stack="$$STACK" --server="$$SERVER" --kind="$$KIND" $${ALL:+--all}
+drill: setup ## Disturb `make cloud` under load: SERVER=<server>, KIND=rollout|drains|option|evacuation|blackout, REPLACE=<machine>, or ALL=1; report what was lost
+	@$(QUORATE) drill --stack="$$STACK" --server="$$SERVER" --kind="$$KIND" --replace="$$REPLACE" $${ALL:+--all}
 
 cloud-down: setup ## Remove all machines of `make cloud` from this host
 	@$(QUORATE) cloud-down

@@ -522,13 +522,17 @@ def cloud_status(stack: StackOption = "dev") -> int:
 def drill(
     stack: StackOption = "dev",
     server: Annotated[str, typer.Option(help="The server that loses its power.", metavar="SERVER")] = "",
-    kind: Annotated[str, typer.Option(help="rollout, drains or blackout.", metavar="KIND")] = "",
+    kind: Annotated[str, typer.Option(help="rollout, drains, option, evacuation or blackout.", metavar="KIND")] = "",
+    replaced: Annotated[
+        str, typer.Option("--replace", help="The machine that dies for good and is replaced.", metavar="NODE")
+    ] = "",
+    *,
     every: Annotated[bool, typer.Option("--all", help="The power of each server in turn, then each kind.")] = False,
 ) -> int:
     """Disturb the cloud of `cloud` while clients use it, and report what they and the quorums noticed."""
     from commands.trials import drill as drills
 
-    return drills.start(_clone(), stack, server, kind, every=every)
+    return drills.start(_clone(), stack, drills.DrillRequest(server, kind, replaced, every))
 
 
 @_command

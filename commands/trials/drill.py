@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
@@ -16,24 +17,41 @@ from console.progress import Reporter
 from contract import COMPUTE_POOL
 from toolchain import openstack_programs
 from trials.cloud import client, host
-from trials.cloud.drill import disturbances, drill_report, observation, workloads
+from trials.cloud.drill import dead_machine, disturbances, drill_report, observation, workloads
 from trials.cloud.drill.disturbances import Disturbance
 from trials.cloud.drill.result import Drill
 from trials.cloud.drill.tenants import Tenants
 from trials.cloud.lab_machines import Lab
 
 
-def start(root: Path, name: str, server: str, kind: str, *, every: bool) -> int:
-    """Runs the drill of a server or of a kind, or all drills. Returns 0 if all have passed."""
-    if sum(map(bool, (server, kind, every))) != 1:
+@dataclass(frozen=True)
+class DrillRequest:
+    """What the command line asks for: one of these."""
+
+    server: str = ""
+    """The server that loses its power."""
+    kind: str = ""
+    replaced: str = ""
+    """The machine that dies for good and is replaced."""
+    every: bool = False
+    """All drills but replacements."""
+
+
+def start(root: Path, name: str, request: DrillRequest) -> int:
+    """Runs the drills of a request. Returns 0 if all have passed."""
+    if sum(map(bool, (request.server, request.kind, request.replaced, request.every))) != 1:
         raise UserError(
-            "Write what to do: SERVER=virt1 (cut its power), KIND=rollout|drains|option|evacuation|blackout, or ALL=1."
+            "Write what to do: SERVER=virt1 (cut its power), KIND=rollout|drains|option|evacuation|blackout, "
+            "REPLACE=controller2 (a machine dies for good and is replaced), or ALL=1."
         )
     planned = stack.load(root, name).plan
     lab = lab_commands.existing(root, name, planned)
     reporter = Reporter()
     with_instances = _with_instances(root, name, lab, planned, reporter)
-    disturbing = selected(lab, lab_commands.quorums(planned), server, kind, with_instances)
+    if request.replaced:
+        disturbing = [dead_machine.replacement(lab, request.replaced, lab_commands.operator(root, lab, name))]
+    else:
+        disturbing = selected(lab, lab_commands.quorums(planned), request.server, request.kind, with_instances)
     directory = root / "build" / lab_stack.name_of(name) / "drill"
     with interrupted_by_termination(), host.alone():
         drills = run(lab, disturbing, _cloud(root, name, lab, planned, reporter), directory, reporter)
@@ -99,7 +117,7 @@ def _with_instances(
 
     def change() -> int:
         lab_stack.change_option(root, name)
-        return lab_commands.apply(root, lab, name)
+        return lab_commands.operator(root, lab, name).up()
 
     def evacuate() -> str:
         return _tenants(root, name, planned, reporter).evacuate(last.name)

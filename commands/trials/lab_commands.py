@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -20,8 +19,9 @@ from commands.trials import lab_stack
 from console.errors import UserError
 from console.progress import Reporter, duration
 from toolchain import cluster_programs, debian_root, openstack_programs
-from trials.cloud import bring_up, client, connections, disks, host, masters, network, nspawn, scenarios, ssh_access
+from trials.cloud import bring_up, client, connections, host, masters, network, nspawn, scenarios, ssh_access
 from trials.cloud.drill import observer, workloads
+from trials.cloud.drill.operator import Operator
 from trials.cloud.images.prepare import prepare
 from trials.cloud.lab_machines import Lab, lab_of
 from trials.guest import guest_image
@@ -49,7 +49,7 @@ def start(root: Path, name: str) -> int:
         host_keys = {machine.name: ssh_access.host_key(machine) for machine in lab.machines}
         lab_stack.write(root, found, host_keys, lab.calico)
         started = time.monotonic()
-        code = apply(root, lab, name)
+        code = operator(root, lab, name).up()
         seconds["Setting the machines up and applying the objects by `quorate up`, target live"] = (
             time.monotonic() - started
         )
@@ -73,12 +73,10 @@ def start(root: Path, name: str) -> int:
     return 0
 
 
-def apply(root: Path, lab: Lab, name: str) -> int:
-    """Runs `quorate up` on the lab's stack, in the network in which the machines are reached."""
-    quorate = [str(root / ".venv" / "bin" / "quorate"), "up", "--stack", lab_stack.name_of(name)]
-    with disks.prepared(lab), ssh_access.agent() as agent:
-        environment = lab_stack.environment(root, name) | PARALLEL | agent
-        return subprocess.run(network.in_switch(quorate), env=environment, check=False).returncode
+def operator(root: Path, lab: Lab, name: str) -> Operator:
+    """Returns how `quorate` is run on the lab's stack."""
+    quorate = network.in_switch([str(root / ".venv" / "bin" / "quorate")])
+    return Operator(lab, quorate, lab_stack.name_of(name), {**lab_stack.environment(root, name), **PARALLEL})
 
 
 def _use(root: Path, lab: Lab, planned: Plan, reporter: Reporter) -> str:

@@ -40,11 +40,22 @@ def attach(machine: LabMachine) -> None:
         raise UserError(f"{machine.name} got no disk: {done.stderr.strip()}")
 
 
+def discard(machine: LabMachine) -> None:
+    """Removes the disk of a machine without power. It gets an empty one when it starts."""
+    file = _DIRECTORY / machine.name
+    _detach(file)
+    file.unlink()
+
+
 def remove() -> None:
     """Detaches the devices of all disks."""
     for file in _DIRECTORY.glob("*"):
-        if device := _device(file):
-            run(["losetup", "--detach", device])
+        _detach(file)
+
+
+def _detach(file: Path) -> None:
+    if device := _device(file):
+        run(["losetup", "--detach", device])
 
 
 @contextmanager

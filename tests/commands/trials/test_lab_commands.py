@@ -49,12 +49,21 @@ def test_what_the_stack_file_says_wins_over_the_host() -> None:
 
 
 @pytest.mark.parametrize(
-    ("server", "kind", "every"),
-    [("", "", False), ("virt1", "", True), ("virt1", "drains", False), ("", "drains", True)],
+    ("server", "kind", "replaced", "every"),
+    [
+        ("", "", "", False),
+        ("virt1", "", "", True),
+        ("virt1", "drains", "", False),
+        ("", "drains", "", True),
+        ("", "drains", "master2", False),
+        ("", "", "master2", True),
+    ],
 )
-def test_a_drill_is_of_a_server_or_a_kind_or_all(tmp_path: Path, server: str, kind: str, every: bool) -> None:
+def test_a_drill_is_of_a_server_or_a_kind_or_a_replacement_or_all(
+    tmp_path: Path, server: str, kind: str, replaced: str, every: bool
+) -> None:
     with pytest.raises(UserError, match="Write what to do: SERVER=virt1"):
-        drill.start(tmp_path, "dev", server, kind, every=every)
+        drill.start(tmp_path, "dev", drill.DrillRequest(server, kind, replaced, every))
 
 
 @pytest.mark.parametrize(
@@ -74,7 +83,7 @@ def test_an_unknown_server_or_kind_is_refused(
 
     monkeypatch.setattr(lab_commands, "existing", existing)
     with pytest.raises(UserError, match=re.escape(message)):
-        drill.start(ROOT, "dev", server, kind, every=False)
+        drill.start(ROOT, "dev", drill.DrillRequest(server, kind))
 
 
 def test_the_lab_s_stack_has_its_own_name() -> None:

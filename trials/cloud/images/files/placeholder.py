@@ -1,23 +1,28 @@
 #!/usr/bin/env python3
 """A placeholder for a program that no package registry here has: answers health checks, and does nothing else.
 
-Listens on the TCP ports of PLACEHOLDER_PORTS and answers every request with status 200 and its name.
+Listens on the TCP ports of PLACEHOLDER_PORTS and answers every request with status 200 and its name, or with what
+PLACEHOLDER_ANSWERS, a document of JSON, has for the request's path; HOSTNAME in it stands for the pod's name.
 """
 
+import json
 import os
 import signal
+import socket
 import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 NAME = os.environ["PLACEHOLDER_NAME"]
+ANSWERS = json.loads(os.environ.get("PLACEHOLDER_ANSWERS", "{}").replace("HOSTNAME", socket.gethostname()))
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers every request in the same way."""
+    """Answers every request of a path in the same way."""
 
     def do_GET(self) -> None:
-        body = f"placeholder for {NAME}\n".encode()
+        answer = ANSWERS.get(self.path.partition("?")[0])
+        body = (f"placeholder for {NAME}\n" if answer is None else json.dumps(answer)).encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()

@@ -1,0 +1,115 @@
+"""Replacements in a drill: how `quorate` is run, and in which order a machine dies and another one comes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from blueprint.plan.planner import plan
+from blueprint.stackfile.loader import load_file
+from console.errors import UserError
+from tests.stacks import STACKS
+from trials.cloud import bring_up, disks, network, nspawn, power, ssh_access
+from trials.cloud.drill import dead_machine
+from trials.cloud.drill.operator import Operator
+from trials.cloud.lab_machines import Lab, lab_of
+
+PROGRAM = """
+import pathlib, sys, time
+words = " ".join(sys.argv[1:])
+with pathlib.Path("called").open("a") as calls: calls.write(words + "\\n")
+if "--plan" in words: sys.exit(3 if pathlib.Path("called").read_text().count("--plan") == 1 else 0)
+if "--dead" in words:
+    print(" 5. remove rabbitmq-1", flush=True); print(" 6. delete node controller2, and its pods", flush=True)
+    if words in pathlib.Path("called").read_text().splitlines()[:-1]: sys.exit(0)
+    time.sleep(60)
+if "fails" in words: print("it says why"); sys.exit(1)
+"""
+"""What `quorate` is in these tests: the first plan has a reason against it, and the first removal does not end."""
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Lab:
+    return lab_of("dev", plan(load_file(STACKS["dev"])), tmp_path)
+
+
+@pytest.fixture
+def operator(lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Operator:
+    @contextmanager
+    def agent() -> Generator[dict[str, str]]:
+        yield {"SSH_AUTH_SOCK": "here"}
+
+    @contextmanager
+    def prepared(_lab: Lab) -> Generator[None]:
+        yield
+
+    monkeypatch.setattr(ssh_access, "agent", agent)
+    monkeypatch.setattr(disks, "prepared", prepared)
+    monkeypatch.chdir(tmp_path)
+    return Operator(lab, [sys.executable, "-c", PROGRAM], "dev-cloud", {})
+
+
+def quiet(_message: str) -> None:
+    """Takes what is said."""
+
+
+def called() -> list[str]:
+    return Path("called").read_text(encoding="utf-8").splitlines()
+
+
+def test_a_command_that_fails_is_an_error_with_what_it_said(operator: Operator) -> None:
+    with pytest.raises(UserError, match=r"`quorate replace fails` failed:\nit says why"):
+        operator.runs("replace", "fails", say=quiet)
+
+
+def test_a_command_that_ends_before_it_is_killed_is_an_error(operator: Operator) -> None:
+    with pytest.raises(UserError, match="`quorate status` ended before it could be killed"):
+        operator.is_killed("status", at="delete node", say=quiet)
+
+
+def test_a_machine_dies_is_removed_twice_comes_and_is_whole(
+    lab: Lab, operator: Operator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[str] = []
+
+    def note(title: str) -> Any:
+        def noted(*_arguments: object, **values: object) -> None:
+            done.append(f"{title} {values}" if values else title)
+
+        return noted
+
+    def host_key(_machine: object) -> str:
+        return "ssh-ed25519 AAAA"
+
+    monkeypatch.setattr(network, "set_connected", note("cables"))
+    monkeypatch.setattr(nspawn, "cut_power", note("power cut"))
+    monkeypatch.setattr(bring_up, "replace_disk", note("empty disk"))
+    monkeypatch.setattr(disks, "discard", note("empty OSD"))
+    monkeypatch.setattr(power, "switch_on", note("power on"))
+    monkeypatch.setattr(ssh_access, "host_key", host_key)
+    monkeypatch.setattr(dead_machine, "PERIOD", 0)
+    disturbance = dead_machine.replacement(lab, "storage2", operator)
+    assert disturbance.machines == ("storage2",)
+    assert "storage2" not in {each.name for each in disturbance.witnesses}
+    assert disturbance.act(list, quiet) == ()
+    assert done == [
+        "cables {'on': False}", "power cut", "empty disk", "empty OSD", "cables {'on': True}", "power on",
+    ]  # fmt: skip
+    removal = "replace storage2 --dead --host-key ssh-ed25519 AAAA --stack dev-cloud"
+    assert called() == [
+        *["replace storage2 --plan --stack dev-cloud"] * 2,
+        *[removal] * 2,
+        "up --stack dev-cloud",
+        "replace storage2 --end --stack dev-cloud",
+    ]
+
+
+def test_the_only_master_is_not_replaced(tmp_path: Path, operator: Operator) -> None:
+    single = lab_of("two-computes", plan(load_file(STACKS["two-computes"])), tmp_path)
+    with pytest.raises(UserError, match="master1 is the only master"):
+        dead_machine.replacement(single, "master1", operator)

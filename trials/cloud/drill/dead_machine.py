@@ -1,0 +1,88 @@
+"""A machine that dies for good in a drill: `quorate replace` removes it, and another one comes in its place."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+from console.errors import UserError
+from console.progress import duration
+from trials.cloud import bring_up, disks, network, nspawn, power, ssh_access
+from trials.cloud.drill.disturbances import Disturbance, Say, Wait
+from trials.cloud.drill.operator import Operator
+from trials.cloud.lab_machines import Lab, LabMachine
+
+NOTICED = 300.0
+"""Seconds within which the API server and the quorums must know that the machine is lost."""
+PERIOD = 5.0
+"""Seconds between two questions whether it may be removed."""
+KILLED_AT = ". delete node "
+"""What the removal says when it is killed: the members are removed, and the machine's pods are not."""
+
+
+def replacement(lab: Lab, name: str, operator: Operator) -> Disturbance:
+    """Cuts a machine's power for good and replaces it by one with the same name and empty disks.
+
+    The removal is killed once and run again. Raises UserError if the lab has no such machine, or no other master.
+    """
+    machine = lab.machine(name)
+    witnesses = tuple(each for each in lab.nodes if each.name != name)
+    if not any(each.is_master for each in witnesses):
+        raise UserError(f"{name} is the only master: without it no API server is left to ask.")
+
+    def act(_wait: Wait, say: Say) -> Sequence[str]:
+        steps: list[tuple[str, Callable[[], None]]] = [
+            ("it has lost its power for good", lambda: _die(lab, machine)),
+            ("it may be removed", lambda: _await_removable(operator, name)),
+            ("it is removed by a run that was killed and one that went on", lambda: _remove(operator, machine, say)),
+            ("the new one has booted", lambda: _arrive(lab, machine, say)),
+            ("`up` is over", lambda: _up(operator)),
+            ("every member takes part", lambda: operator.runs("replace", name, "--end", say=say)),
+        ]
+        for title, do in steps:
+            started = time.monotonic()
+            try:
+                do()
+            except UserError as error:
+                return [str(error)]
+            print(f"{name}: {title}, {duration(time.monotonic() - started)}", flush=True)
+        return ()
+
+    return Disturbance(f"{name} is replaced", (name,), witnesses, act, cuts_power=True)
+
+
+def _die(lab: Lab, machine: LabMachine) -> None:
+    """Cuts the cables and the power, and gives the machine the disks of the one that comes."""
+    network.set_connected(lab, machine, on=False)
+    nspawn.cut_power(machine.directory)
+    bring_up.replace_disk(lab, machine)
+    if machine.has_disk:
+        disks.discard(machine)
+
+
+def _await_removable(operator: Operator, name: str) -> None:
+    """Waits until the plan has no reason against the removal. Raises UserError with the last reasons."""
+    end = time.monotonic() + NOTICED
+    while True:
+        code, said = operator.asks("replace", name, "--plan")
+        if code == 0:
+            return
+        if time.monotonic() > end:
+            raise UserError(f"{name} may not be removed {NOTICED:.0f} s after it lost its power:\n{said}")
+        time.sleep(PERIOD)
+
+
+def _remove(operator: Operator, machine: LabMachine, say: Say) -> None:
+    removal = ("replace", machine.name, "--dead", "--host-key", ssh_access.host_key(machine))
+    operator.is_killed(*removal, at=KILLED_AT, say=say)
+    operator.runs(*removal, say=say)
+
+
+def _arrive(lab: Lab, machine: LabMachine, say: Say) -> None:
+    network.set_connected(lab, machine, on=True)
+    power.switch_on([machine], say)
+
+
+def _up(operator: Operator) -> None:
+    if operator.up():
+        raise UserError("`quorate up` failed")
