@@ -18,7 +18,7 @@ from components.machine import File, Parts, Step, Unit
 from contract import MASTER_POOL
 from files.yaml_writer import literal
 from openstack.config.wiring import ENVIRONMENT, wiring
-from openstack.monitoring import quorum_queues
+from openstack.monitoring import replicated_queues
 
 OF_MACHINE, OF_MASTER = (f"/usr/local/lib/quorate/{name}-metrics" for name in ("machine", "master"))
 READER = "node-exporter"
@@ -26,7 +26,7 @@ READER = "node-exporter"
 MONITORS = "ceph-mon"
 OPENSEARCH = "elasticsearch-kibana"
 QUEUES = "/usr/local/lib/quorate/quorum-queues"
-"""The question about quorum queues, for RabbitMQ's control program."""
+"""The question about replicated queues, for RabbitMQ's control program."""
 _NAME = "quorate-metrics"
 _UNITS = "/etc/systemd/system"
 
@@ -59,7 +59,7 @@ def parts(plan: Plan, node: Node) -> Parts:
     of_master = (
         [
             File(OF_MASTER, literal(_script("master_metrics.sh")), mode=0o755),
-            File(QUEUES, literal(quorum_queues.OF_MAJORITY + "\n")),
+            File(QUEUES, literal(replicated_queues.OF_MAJORITY + "\n")),
         ]
         if MASTER_POOL in node.roles
         else []

@@ -6,7 +6,7 @@
 #   master-metrics workloads NAMESPACE            Deployments and StatefulSets of a namespace
 #   master-metrics nodes                          conditions of nodes
 #   master-metrics ceph NAMESPACE                 health checks of the Ceph whose monitors are in a namespace
-#   master-metrics rabbitmq NAMESPACE CLUSTER...  quorum queues of RabbitMQ clusters
+#   master-metrics rabbitmq NAMESPACE CLUSTER...  replicated queues of RabbitMQ clusters
 #   master-metrics opensearch NAMESPACE           health of OpenSearch
 #
 # Each writes one file into /var/lib/quorate/metrics, which node-exporter reads. The file gets its name when it is complete;

@@ -50,7 +50,10 @@ def spec(process: ProcessDefinition, nodes: Sequence[str], needing: Sequence[str
             networking.NetworkPolicyIngressRuleArgs(
                 # A rule without peers admits every address.
                 from_=None if "everyone" in clients else list(_peers(process, clients, nodes, needing)),
-                ports=[networking.NetworkPolicyPortArgs(port=port.number, protocol=port.protocol) for port in ports],
+                ports=[
+                    networking.NetworkPolicyPortArgs(port=port.number, protocol=port.protocol, end_port=port.last)
+                    for port in ports
+                ],
             )
             for clients, ports in _by_clients(process).items()
         ],

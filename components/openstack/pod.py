@@ -122,6 +122,7 @@ class Pod:
                     protocol=port.protocol,
                 )
                 for port in container.ports
+                if port.last is None
             ]
             or None,
             readiness_probe=probes.readiness(container, times.readiness),

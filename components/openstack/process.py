@@ -188,6 +188,7 @@ def _services(name: str, args: ProcessArgs, opts: pulumi.ResourceOptions) -> lis
                 protocol=_protocol(args.definition, port.name),
             )
             for port in args.definition.ports
+            if port.last is None
         ]
         spec = core.ServiceSpecArgs(cluster_ip="None", selector=pods, ports=ports, publish_not_ready_addresses=True)
         found.append(core.Service(f"{name}-members", metadata=_metadata(args, members), spec=spec, opts=opts))

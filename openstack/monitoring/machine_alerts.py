@@ -22,8 +22,9 @@ CEPH_CHECK, CEPH_ANSWERS = "quorate_ceph_check", "quorate_ceph_answers"
 CONDITION = "quorate_node_condition"
 """1 for a condition of a node that is as it should not be, such as NotReady or DiskPressure."""
 QUEUES, BROKER_ANSWERS = "quorate_rabbitmq_queues", "quorate_rabbitmq_answers"
-"""Number of a RabbitMQ cluster's quorum queues: `all`, those without a majority of their replicas (`lost`), and those
-that lack one that runs (`reduced`); and whether a member with a majority of the others could count them."""
+"""Number of a RabbitMQ cluster's replicated queues, quorum queues and streams: `all`, those without a majority of their
+replicas (`lost`), and those that lack one that runs (`reduced`); and whether a member with a majority of the others
+could count them."""
 OPENSEARCH, OPENSEARCH_NODES = "quorate_opensearch_status", "quorate_opensearch_nodes"
 """OpenSearch's health: 0 green, 1 yellow, 2 red; and the nodes that its elected manager knows, 0 if no member knows
 one."""
@@ -89,16 +90,16 @@ def _ceph() -> Iterator[Rule]:
 
 
 def _queues() -> Iterator[Rule]:
-    """Yields the alerts for RabbitMQ's quorum queues, which have majorities of their own.
+    """Yields the alerts for RabbitMQ's replicated queues, which have majorities of their own.
 
-    A queue has replicas on three members. If two of five members are lost, it may have one of three.
+    A quorum queue has replicas on three members. If two of five members are lost, it may have one of three.
     """
     lost, reduced = (f'max by (cluster) ({QUEUES}{{kind="{kind}"}}) > 0' for kind in ("lost", "reduced"))
-    said = "{{ $labels.cluster }}: {{ $value }} quorum queues "
+    said = "{{ $labels.cluster }}: {{ $value }} replicated queues "
     yield alert("RabbitmqQueuesLost", lost, "1m", "critical", said + "have no majority of their replicas")
     # A member that restarts is named by QuorumMemberLost; its replicas are behind for a while.
     yield alert("RabbitmqQueuesReduced", reduced, "15m", "warning", said + "lack a replica that runs")
-    uncounted = "{{ $labels.cluster }}: no member with a majority of the others could count its quorum queues"
+    uncounted = "{{ $labels.cluster }}: no member with a majority of the others could count its replicated queues"
     yield alert("RabbitmqQueuesUnknown", f"max by (cluster) ({BROKER_ANSWERS}) == 0", "15m", "warning", uncounted)
 
 

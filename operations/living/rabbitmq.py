@@ -1,4 +1,4 @@
-"""Reads a RabbitMQ cluster: members, partitions, alarms, and quorum queues without a majority or not balanced."""
+"""Reads a RabbitMQ cluster: members, partitions, alarms, and replicated queues without a majority or not balanced."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from blueprint.plan.quorum_limits import majority
 from cluster.objects import Object, listed, mapping, number, text, words
-from openstack.monitoring import quorum_queues
+from openstack.monitoring import replicated_queues
 from operations.living.answers import DISK, Answer, Unanswered, disk_use, first
 from operations.living.quorum import LivingMember, LivingQuorum, heard
 
@@ -17,7 +17,7 @@ UNBALANCED = 10
 _CTL = "rabbitmqctl --quiet --timeout 8"
 QUESTIONS = {
     CLUSTER: f"{_CTL} cluster_status --formatter=json",
-    QUEUES: f'{_CTL} eval --formatter=json "{quorum_queues.COUNT}"',
+    QUEUES: f'{_CTL} eval --formatter=json "{replicated_queues.COUNT}"',
     DISK: "df -Pk /var/lib/rabbitmq",
 }
 
@@ -28,13 +28,13 @@ def read(name: str, declared: Sequence[str], answers: Mapping[str, Answer]) -> L
     seen = Counter(_running(each) for member, each in found.items() if member in _running(each))
     together = max(seen, key=lambda each: (len(each), seen[each]), default=frozenset[str]())
     queues = first((answers[member] for member in sorted(together & answers.keys())), _queues) or {}
-    uncounted = ("its quorum queues could not be counted",) if together and not queues else ()
+    uncounted = ("its replicated queues could not be counted",) if together and not queues else ()
     return LivingQuorum(
         name,
         "rabbitmq",
         tuple(silent.get(member) or _member(member, found[member], together, answers[member]) for member in declared),
         serves=len(together) >= majority(len(declared)) if found else None,
-        figures=(f"{number(queues, 'all')} quorum queues",) if queues else (),
+        figures=(f"{number(queues, 'all')} replicated queues",) if queues else (),
         troubles=tuple(dict.fromkeys((*_partitions(found), *_alarms(found), *_without_majority(queues), *uncounted))),
         notes=tuple(_notes(queues)),
     )
@@ -73,10 +73,10 @@ def _member(name: str, status: Object, together: frozenset[str], answer: Answer)
 
 
 def _queues(answer: Answer) -> Object:
-    """Returns what a member says about quorum queues. Raises Unanswered if it cannot count them."""
+    """Returns what a member says about replicated queues. Raises Unanswered if it cannot count them."""
     found = mapping(answer.document(QUEUES), "value")
     if "all" not in found:
-        raise Unanswered("what it says is not a count of quorum queues")
+        raise Unanswered("what it says is not a count of replicated queues")
     return found
 
 
@@ -96,14 +96,15 @@ def _alarms(found: Mapping[str, Object]) -> Iterator[str]:
 
 def _without_majority(queues: Object) -> Iterator[str]:
     if lost := number(queues, "lost"):
-        yield f"{lost} quorum queues have no majority, such as {', '.join(words(queues, 'named'))}"
+        yield f"{lost} replicated queues have no majority, such as {', '.join(words(queues, 'named'))}"
 
 
 def _notes(queues: Object) -> Iterator[str]:
     if reduced := number(queues, "reduced"):
-        yield f"{reduced} quorum queues lack a replica that runs"
+        yield f"{reduced} replicated queues lack a replica that runs"
     led = {_member_name(node): int(count) for node, count in mapping(queues, "led").items()}
     share = sum(led.values()) / len(led) if led else 0
     if most := [member for member, count in led.items() if count - share >= UNBALANCED and count > 2 * share]:
         shown = ", ".join(f"{led[member]} on {member}" for member in most)
-        yield f"leaders of quorum queues are not balanced: {shown} of {sum(led.values())} (rabbitmq-queues rebalance)"
+        total = sum(led.values())
+        yield f"leaders of replicated queues are not balanced: {shown} of {total} (rabbitmq-queues rebalance)"

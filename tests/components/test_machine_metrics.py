@@ -19,7 +19,7 @@ from components import machine_files, machine_metrics
 from components.k8s_master import backup_copies, etcd, pki
 from components.machine import filled, variables
 from formats import certificates
-from openstack.monitoring import age_alerts, machine_alerts, quorum_queues
+from openstack.monitoring import age_alerts, machine_alerts, replicated_queues
 from tests.blueprint.stackfile.placeholders import CERTIFICATES
 from tests.components.k8s_master.test_external_etcd import PHYSICAL
 from tests.fakes import script
@@ -235,7 +235,7 @@ def test_health_checks_of_ceph(tmp_path: Path) -> None:
 def test_quorum_queues_of_each_cluster(tmp_path: Path) -> None:
     """The second member answers, as RabbitMQ 4.0.5 did; one of its queues has a name like a key. Then none answers."""
     script(tmp_path / "bin", "kubectl", KUBECTL)
-    put(tmp_path, machine_metrics.QUEUES, quorum_queues.OF_MAJORITY)
+    put(tmp_path, machine_metrics.QUEUES, replicated_queues.OF_MAJORITY)
     named = json.dumps(["queue '\"all\":7' in vhost 'nova'"])
     value = f'{{"all":12,"lost":1,"named":{named},"reduced":3,"led":{{"rabbit@a":12,"rabbit@b":0}}}}'
     put(tmp_path, "queues", f'{{"node":"rabbit@b","result":"ok","value":{value}}}\n')
@@ -271,7 +271,7 @@ def test_health_of_opensearch(tmp_path: Path, health: str, number: int) -> None:
 
 def test_an_api_server_that_does_not_answer_says_nothing_about_quorums(tmp_path: Path) -> None:
     script(tmp_path / "bin", "kubectl", "exit 1")
-    put(tmp_path, machine_metrics.QUEUES, quorum_queues.OF_MAJORITY)
+    put(tmp_path, machine_metrics.QUEUES, replicated_queues.OF_MAJORITY)
     for words in (("ceph", "openstack"), ("rabbitmq", "openstack", "rabbitmq"), ("opensearch", "openstack")):
         before = put(tmp_path, f"var/lib/quorate/metrics/{words[0]}.prom", "what_was_known 1\n")
         assert written(tmp_path, OF_MASTER, *words, code=1) == {"what_was_known": 1}

@@ -51,6 +51,14 @@ class Port:
     on_node: bool = False
     """Whether the port is also one of the node's address (a hostPort), for clients that know no names of the cluster.
     A node then runs one such pod. Pods on the host's network have all their ports there."""
+    last: PortNumber | None = None
+    """The last number of a range of ports that begins with `number`, such as those of which a program takes one for
+    each connection between members. No Service and no probe has a range. None for a single port."""
+
+    @property
+    def numbers(self) -> range:
+        """The numbers of the port, or of its range."""
+        return range(self.number, (self.last or self.number) + 1)
 
 
 @dataclass(frozen=True, config=_STRICT)

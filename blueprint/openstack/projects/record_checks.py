@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 
-from blueprint.openstack.projects.process_definition import Container, Http, ProcessDefinition, Tcp
+from blueprint.openstack.projects.process_definition import Container, Http, Port, ProcessDefinition, Tcp
 from blueprint.openstack.projects.project_record import ProjectRecord
 from text.suggestion import did_you_mean
 
@@ -82,8 +82,13 @@ def stack_faults(record: ProjectRecord, own: Mapping[str, ProjectRecord]) -> Ite
 def _process_faults(process: ProcessDefinition) -> Iterator[Fault]:
     if not process.containers:
         yield "containers", "is empty; write at least the container that runs the process"
-    ports = {port.name for port in process.ports}
-    listening = [f"{port.number}/{port.protocol}" for port in process.ports]
+    ports = {port.name for port in process.ports if port.last is None}
+    yield from (
+        ("containers", f"port {port.name} ends with {port.last}; write a number above {port.number}, or no last")
+        for port in process.ports
+        if port.last is not None and port.last <= port.number
+    )
+    listening = list(_listening(process.ports))
     yield from (
         ("containers", f"port {each} is that of two ports of the pod; write another") for each in _twice(listening)
     )
@@ -110,7 +115,7 @@ def _container_faults(container: Container) -> Iterator[Fault]:
         yield "", "needs either command or script; write one of them"
     if container.script and container.kolla:
         yield ".script", "runs only in images without Kolla's start script; write command, or kolla: false"
-    ports = {port.name for port in container.ports}
+    ports = {port.name for port in container.ports if port.last is None}
     for key, probe in (("ready", container.ready), ("alive", container.alive)):
         if isinstance(probe, Http | Tcp) and probe.port not in ports:
             yield f".{key}.port", _unknown(probe.port, ports, "port of the container")
@@ -174,8 +179,13 @@ def claimed_twice(found: Mapping[str, ProjectRecord]) -> Iterator[tuple[str, str
 
 def _host_ports(process: ProcessDefinition) -> tuple[str, ...]:
     """Returns the ports on which a process listens on its node, where all processes of the host's network meet."""
-    on_node = [each for each in process.ports if each.on_node or process.host_network]
-    return tuple(f"{each.number}/{each.protocol}" for each in on_node)
+    return tuple(_listening([each for each in process.ports if each.on_node or process.host_network]))
+
+
+def _listening(ports: Sequence[Port]) -> Iterator[str]:
+    """Yields each number of some ports with its protocol, such as 5672/TCP."""
+    for port in ports:
+        yield from (f"{number}/{port.protocol}" for number in port.numbers)
 
 
 def _twice(values: Sequence[str]) -> list[str]:

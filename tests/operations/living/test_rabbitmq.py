@@ -20,7 +20,7 @@ def read(found: dict[str, Answer]) -> LivingQuorum:
 
 
 def with_queues(**counts: Any) -> dict[str, Answer]:
-    """The whole cluster, with other numbers of quorum queues."""
+    """The whole cluster, with other numbers of replicated queues."""
     found = answers("rabbitmq-whole")
     for member, answer in found.items():
         said = json.loads(answer.parts["queues"])
@@ -32,7 +32,7 @@ def with_queues(**counts: Any) -> dict[str, Answer]:
 def test_a_whole_cluster() -> None:
     found = read(answers("rabbitmq-whole"))
     assert (found.standing, found.counting, found.needed) == ("whole", 3, 2)
-    assert (found.figures, found.troubles, found.notes) == (("1 quorum queues",), (), ())
+    assert (found.figures, found.troubles, found.notes) == (("1 replicated queues",), (), ())
     assert {member.version for member in found.members} == {"4.0.5"}
 
 
@@ -41,7 +41,7 @@ def test_a_member_that_is_lost_or_paused(state: str) -> None:
     found = read(answers(state))
     assert (found.standing, found.serves, found.counting) == ("reduced", True, 2)
     assert [member.name for member in found.members if not member.counts] == ["rabbitmq-2"]
-    assert found.notes == ("1 quorum queues lack a replica that runs",)
+    assert found.notes == ("1 replicated queues lack a replica that runs",)
 
 
 def test_a_member_that_goes_on_alone_after_a_pause() -> None:
@@ -85,7 +85,7 @@ def test_an_alarm_blocks_publishers() -> None:
 def test_queues_without_a_majority() -> None:
     found = read(with_queues(all=7, lost=2, named=["queue 'a' in vhost 'nova'"]))
     assert found.standing == "reduced"
-    assert found.troubles == ("2 quorum queues have no majority, such as queue 'a' in vhost 'nova'",)
+    assert found.troubles == ("2 replicated queues have no majority, such as queue 'a' in vhost 'nova'",)
 
 
 def test_leaders_on_one_member_are_a_note() -> None:
@@ -93,7 +93,7 @@ def test_leaders_on_one_member_are_a_note() -> None:
     found = read(with_queues(led=dict(zip(nodes, (30, 1, 2), strict=True))))
     assert found.standing == "whole"
     assert found.notes == (
-        "leaders of quorum queues are not balanced: 30 on rabbitmq-0 of 33 (rabbitmq-queues rebalance)",
+        "leaders of replicated queues are not balanced: 30 on rabbitmq-0 of 33 (rabbitmq-queues rebalance)",
     )
     assert not read(with_queues(led=dict(zip(nodes, (9, 1, 2), strict=True)))).notes
 
@@ -102,4 +102,4 @@ def test_queues_that_cannot_be_counted_are_not_whole() -> None:
     found = answers("rabbitmq-whole")
     without = {member: Answer({"cluster": each.parts["cluster"]}) for member, each in found.items()}
     assert read(without).standing == "reduced"
-    assert read(without).troubles == ("its quorum queues could not be counted",)
+    assert read(without).troubles == ("its replicated queues could not be counted",)

@@ -102,10 +102,10 @@ def queues(lost: str, reduced: str, answers: str = "1x1000") -> Metrics:
 def test_quorum_queues_without_a_majority_or_a_replica_are_named(tool: ServiceMachine) -> None:
     assert machines(tool, queues("0x1000", "0x1000"), "60m") == {}
     assert machines(tool, queues("0x39 2x900", "0x1000"), "10m45s") == {}
-    said = "rabbitmq: 2 quorum queues have no majority of their replicas"
+    said = "rabbitmq: 2 replicated queues have no majority of their replicas"
     assert machines(tool, queues("0x39 2x900", "0x1000"), "11m") == {"RabbitmqQueuesLost": ("critical", said)}
     assert machines(tool, queues("0x1000", "3x1000"), "14m") == {}
-    said = "rabbitmq: 3 quorum queues lack a replica that runs"
+    said = "rabbitmq: 3 replicated queues lack a replica that runs"
     assert machines(tool, queues("0x1000", "3x1000"), "16m") == {"RabbitmqQueuesReduced": ("warning", said)}
 
 

@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from openstack.monitoring import quorum_queues
+from openstack.monitoring import replicated_queues
 from tests.trials.services.monitoring import Monitoring
 from trials.services.containers import TriedContainer
 from trials.services.galera import GaleraCluster as Galera
@@ -63,6 +63,13 @@ def queues_are_counted(rabbitmq: Rabbitmq) -> None:
     rabbitmq.end_load()
     until("all replicas run", rabbitmq.replicated, SOON)
     assert counted(rabbitmq, "rabbitmq-0") == (1, 0, 0)
+    rabbitmq.control("rabbitmq-0", "eval", _STREAM)
+    until(
+        "the stream is counted, with a replica on each member",
+        lambda: counted(rabbitmq, "rabbitmq-0") == (2, 0, 0),
+        SOON,
+    )
+    rabbitmq.control("rabbitmq-0", "eval", _WITHOUT_STREAM)
     for member in ("rabbitmq-1", "rabbitmq-2"):
         rabbitmq.control(member, "eval", _EACH_REPLICA.format("stop_server"))
     assert counted(rabbitmq, "rabbitmq-0") == (1, 1, 1)
@@ -71,18 +78,25 @@ def queues_are_counted(rabbitmq: Rabbitmq) -> None:
     until("all replicas run again", lambda: counted(rabbitmq, "rabbitmq-0") == (1, 0, 0), SOON)
 
 
+_NAME = 'rabbit_misc:r(<<"/">>, queue, <<"calls">>)'
+_STREAM = f"""\
+Arguments = [{{<<"x-queue-type">>, longstr, <<"stream">>}}],
+{{new, _}} = rabbit_amqqueue:declare({_NAME}, true, false, Arguments, none, <<"test">>)."""
+_WITHOUT_STREAM = f"""\
+{{ok, Queue}} = rabbit_amqqueue:lookup({_NAME}),
+{{ok, _}} = rabbit_amqqueue:delete(Queue, false, false, <<"test">>)."""
 _EACH_REPLICA = (
     "[ra:{}(quorum_queues, {{element(1, amqqueue:get_pid(Queue)), node()}}) || Queue <- rabbit_amqqueue:list()]."
 )
 
 
 def counted(rabbitmq: Rabbitmq, member: str) -> tuple[int, int, int] | None:
-    """The quorum queues that a member counts, as a master asks it: all, without a majority, and without a replica.
+    """The replicated queues that a member counts, as a master asks it: all, without a majority, and without a replica.
 
     None if it does not count them.
     """
     try:
-        said = rabbitmq.control(member, "--timeout", "15", "eval", "--formatter=json", quorum_queues.OF_MAJORITY)
+        said = rabbitmq.control(member, "--timeout", "15", "eval", "--formatter=json", replicated_queues.OF_MAJORITY)
     except subprocess.CalledProcessError:
         return None
     value = json.loads(said)["value"]
