@@ -22,7 +22,10 @@ STACKS = {
     "dev": ROOT / "Pulumi.dev.yaml",
     "prod": ROOT / "Pulumi.prod.yaml",
     **{f"ra{size}": ROOT / "examples" / f"ra{size}.yaml" for size in ("100", "500", "1000")},
-    **{name: ROOT / "examples" / f"{name}.yaml" for name in ("one-server", "two-computes", "two-servers")},
+    **{
+        name: ROOT / "examples" / f"{name}.yaml"
+        for name in ("one-server", "three-servers", "two-computes", "two-servers")
+    },
 }
 
 

@@ -59,7 +59,8 @@ def _pairs(facts: Facts, group: MemberGroup) -> Iterator[tuple[Workload, Workloa
     "ports below; for other programs, any allowed port is enough.",
     sources=(RuleSource("project", "Quorums", 12),),
     remediation="Allow ingress and egress between the members' pods, selected by their labels, on all ports that "
-    "members use among themselves (Galera also needs 4444 and 4568 for state transfers).",
+    "members use among themselves (Galera also needs 4444 and 4568 for state transfers, and RabbitMQ 6000 to 6500 for "
+    "streams).",
     subjects=pod_groups,
     applies=_is_limited,
     not_applicable_reason="no NetworkPolicy selects members of a quorum",

@@ -212,6 +212,14 @@ HOST = {"host_network": True, "companion": {"of": "keystone", "order": 1000}}
             {"container": {"ports": [{"name": "api", "number": 8123}, {"name": "api", "number": 8124}]}},
             " (processes.0.containers): api is the name of two ports of the pod; write another",
         ),
+        (
+            {"container": {"ports": [{"name": "api", "number": 8123}, {"name": "many", "number": 9000, "last": 9000}]}},
+            " (processes.0.containers): port many ends with 9000; write a number above 9000, or no last",
+        ),
+        (
+            {"container": {"ports": [{"name": "api", "number": 8123}, {"name": "many", "number": 8100, "last": 8200}]}},
+            " (processes.0.containers): port 8123/TCP is that of two ports of the pod; write another",
+        ),
     ],
 )
 def test_a_wrong_record_is_refused(values: dict[str, Any], told: str) -> None:

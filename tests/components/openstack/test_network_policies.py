@@ -26,7 +26,7 @@ WORKLOADS = ("Deployment", "StatefulSet", "DaemonSet", "Job")
 HOST = re.compile(r"([a-z0-9-]+)\.openstack\.svc(?::(\d+)|\W{1,12}port\W{1,3}(\d+))?")
 """A Service's name, and the port behind it, as `host:port` or as an option `port` that follows."""
 _OF_RABBITMQ: Mapping[str, tuple[int, ...]] = {
-    "rabbitmq": (4369, 25672),
+    "rabbitmq": (4369, 6000, 6500, 25672),
     "cinder-messaging": (15672,),
     "cinder-notifications": (15672,),
     "heat-messaging": (15672,),
@@ -133,8 +133,9 @@ class Network:
         """The workload behind a Service, and the port of its pods."""
         (service,) = (each for each in self.resources if each.inputs.get("kind") == "Service" and _named(each, host))
         (server,) = (each for each in self.pods if _matches({"matchLabels": service.inputs["spec"]["selector"]}, each))
-        (port,) = (each for each in service.inputs["spec"]["ports"] if each["port"] == number)
-        return server.name, server.number(port["targetPort"])
+        ports = [each for each in service.inputs["spec"]["ports"] if each["port"] == number]
+        # A Service of members leads to their addresses, so ports that it does not name can be reached too.
+        return server.name, server.number(ports[0]["targetPort"]) if ports else number
 
     def of(self, name: str) -> Pods:
         return next(each for each in self.pods if each.name == name)
@@ -178,7 +179,8 @@ def _named(resource: Recorded, name: str) -> bool:
 
 
 def _has(rule: dict[str, Any], port: int) -> bool:
-    return any(each["port"] == port and each["protocol"] == "TCP" for each in rule["ports"])
+    ranges = [(each["port"], each.get("endPort", each["port"])) for each in rule["ports"] if each["protocol"] == "TCP"]
+    return any(first <= port <= last for first, last in ranges)
 
 
 def _matches(selector: dict[str, Any], pods: Pods) -> bool:

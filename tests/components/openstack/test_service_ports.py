@@ -44,6 +44,11 @@ def test_a_udp_port_has_its_protocol_in_both_services(tmp_path: Path) -> None:
     assert found == {"sundial-api": own, "sundial-api-members": own}
 
 
+def test_a_range_of_ports_is_in_no_service(tmp_path: Path) -> None:
+    many = {"name": "many", "number": 9000, "last": 9100}
+    assert services(tmp_path, [API, many], {"api": 8123})["sundial-api-members"] == [("api", 8123, None)]
+
+
 def test_two_exposed_ports_of_one_number_and_protocol_are_refused(tmp_path: Path) -> None:
     more = {"name": "more", "number": 8124}
     with pytest.raises(InvalidStackError, match="8123/TCP is that of two ports; write another"):
