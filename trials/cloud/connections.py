@@ -11,7 +11,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import contract
 from blueprint.openstack.projects.process_definition import Client, ProcessDefinition
@@ -31,6 +31,8 @@ _OUTSIDE = "a host outside of the cloud"
 _USERS = ("nova-scheduler", "keystone", "influxdb-grafana")
 """Processes whose pods connect to others: of a project that needs most others, of one that others need, and the one
 that reads all metrics."""
+_MEMBERS = ("rabbitmq", "mysqld")
+"""Quorums on the pods' network in every lab. A member tries the ports of another one."""
 _ON_A_NODE = "nova-compute"
 """A process on the network of its node."""
 SILENCE = 4
@@ -156,7 +158,7 @@ def _process(pod: Object) -> str:
 
 
 def _targets(planned: Plan, pods: Sequence[Object]) -> Iterator[ConnectionTarget]:
-    """Yields each TCP port of one pod of each process that is on the network of pods."""
+    """Yields each TCP port of the first pod of each process that is on the network of pods; both ends of a range."""
     around = wiring(planned, NAMESPACE)
     seen: set[str] = set()
     for pod in pods:
@@ -168,7 +170,8 @@ def _targets(planned: Plan, pods: Sequence[Object]) -> Iterator[ConnectionTarget
         for port in process.ports:
             if port.protocol == "TCP":
                 address, node = text(pod, "status", "podIP"), text(pod, "spec", "nodeName")
-                yield ConnectionTarget(process, address, port.number, node, port.clients, needing)
+                for number in sorted({port.numbers[0], port.numbers[-1]}):
+                    yield ConnectionTarget(process, address, number, node, port.clients, needing)
 
 
 def _clients(pods: Sequence[Object]) -> Iterator[ConnectionClient]:
@@ -177,10 +180,17 @@ def _clients(pods: Sequence[Object]) -> Iterator[ConnectionClient]:
     for process in (*_USERS, _ON_A_NODE):
         pod = next((each for each in pods if _process(each) == process), None)
         if pod is not None:
-            project = texts(pod, "metadata", "labels")[contract.COMPONENT]
-            found = ConnectionClient(f"a pod of {process}", name(pod), process=process, project=project)
-            on_node = text(pod, "spec", "hostNetwork") == "True"
-            yield replace(found, node=text(pod, "spec", "nodeName")) if on_node else found
+            yield _client(f"a pod of {process}", pod)
+    for process in _MEMBERS:
+        members = [each for each in pods if _process(each) == process]
+        if len(members) > 1:  # the first one is the target
+            yield _client(f"another member of {process}", members[-1])
+
+
+def _client(title: str, pod: Object) -> ConnectionClient:
+    project = texts(pod, "metadata", "labels")[contract.COMPONENT]
+    node = text(pod, "spec", "nodeName") if text(pod, "spec", "hostNetwork") == "True" else ""
+    return ConnectionClient(title, name(pod), process=_process(pod), project=project, node=node)
 
 
 def _stranger(lab: Lab, pods: Sequence[Object]) -> ConnectionClient:

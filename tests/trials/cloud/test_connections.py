@@ -73,11 +73,11 @@ def test_what_a_node_runs_itself_is_left_out() -> None:
     assert not list(connections.problems(COMPUTE, [here], {here.endpoint: "answers"}))
 
 
-def pod(process: str, address: str, node: str, **spec: Any) -> dict[str, Any]:
+def pod(process: str, address: str, node: str, *, member: int = 0, **spec: Any) -> dict[str, Any]:
     record = RECORDS.processes[process]
     return {
         "metadata": {
-            "name": f"{process}-0",
+            "name": f"{process}-{member}",
             "labels": {contract.NAME: process, contract.COMPONENT: record.project},
         },
         "spec": {"nodeName": node, "containers": [{"image": "image"}], **spec},
@@ -88,6 +88,7 @@ def pod(process: str, address: str, node: str, **spec: Any) -> dict[str, Any]:
 PODS = [
     pod("keystone", "172.16.1.2", "controller1"),
     pod("rabbitmq", "172.16.1.3", "controller1"),
+    pod("rabbitmq", "172.16.1.5", "controller2", member=1),
     pod("nova-scheduler", "172.16.1.4", "controller1"),
     pod("nova-compute", "10.20.0.61", "cmp1", hostNetwork=True),
 ]
@@ -108,6 +109,8 @@ def test_every_client_of_a_lab_is_tried(monkeypatch: pytest.MonkeyPatch) -> None
         endpoints = words[words.index("try") + 1 :]
         reaches: set[str] = {"172.16.1.3:5672"} if words[1].startswith("nova") else set()
         reaches |= {"172.16.1.3:15672"} if words[1].startswith("nova-scheduler") else set()
+        among = ("172.16.1.3:15672", "172.16.1.3:25672", "172.16.1.3:4369", "172.16.1.3:5672")
+        reaches |= {*among, "172.16.1.3:6000", "172.16.1.3:6500"} if words[1] == "rabbitmq-1" else set()
         return subprocess.CompletedProcess(words, 0, said(endpoints, reaches), "")
 
     def outside(command: Sequence[str], **_more: object) -> subprocess.CompletedProcess[str]:
@@ -123,11 +126,12 @@ def test_every_client_of_a_lab_is_tried(monkeypatch: pytest.MonkeyPatch) -> None
     made = plan(load_file(STACKS["dev"]))
     text = connections.try_all(LAB, made)
     assert text.splitlines() == [
-        "a host outside of the cloud: 5 of 6 ports refused; admitted by keystone",
-        "a pod of nova-scheduler: 3 of 6 ports refused; admitted by keystone, rabbitmq",
-        "a pod of keystone: 5 of 6 ports refused; admitted by keystone",
-        "a pod of nova-compute: 4 of 6 ports refused; admitted by keystone, rabbitmq",
-        "a pod with Keystone's labels in another namespace: 5 of 6 ports refused; admitted by keystone",
+        "a host outside of the cloud: 7 of 8 ports refused; admitted by keystone",
+        "a pod of nova-scheduler: 5 of 8 ports refused; admitted by keystone, rabbitmq",
+        "a pod of keystone: 7 of 8 ports refused; admitted by keystone",
+        "a pod of nova-compute: 6 of 8 ports refused; admitted by keystone, rabbitmq",
+        "another member of rabbitmq: 1 of 8 ports refused; admitted by keystone, rabbitmq",
+        "a pod with Keystone's labels in another namespace: 7 of 8 ports refused; admitted by keystone",
     ]
     assert asked[-1][:3] == ["delete", "namespace", connections.STRANGER]
     answers.add("172.16.1.3:25672")

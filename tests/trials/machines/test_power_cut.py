@@ -55,6 +55,8 @@ def test_network_policies_admit_what_the_records_say(running: SmallLab) -> None:
     assert [line.partition(":")[0] for line in lines] == [
         "a host outside of the cloud",
         "a pod of keystone",
+        "another member of rabbitmq",
+        "another member of mysqld",
         "a pod with Keystone's labels in another namespace",
     ]
     assert lines[0].endswith("admitted by keystone")
