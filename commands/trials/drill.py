@@ -17,7 +17,7 @@ from console.progress import Reporter
 from contract import COMPUTE_POOL
 from toolchain import openstack_programs
 from trials.cloud import client, host
-from trials.cloud.drill import dead_machine, disturbances, drill_report, observation, workloads
+from trials.cloud.drill import disturbances, drill_report, observation, replaced_machine, workloads
 from trials.cloud.drill.disturbances import Disturbance
 from trials.cloud.drill.result import Drill
 from trials.cloud.drill.tenants import Tenants
@@ -49,7 +49,7 @@ def start(root: Path, name: str, request: DrillRequest) -> int:
     reporter = Reporter()
     with_instances = _with_instances(root, name, lab, planned, reporter)
     if request.replaced:
-        disturbing = [dead_machine.replacement(lab, request.replaced, lab_commands.operator(root, lab, name))]
+        disturbing = [replaced_machine.replacement(lab, request.replaced, lab_commands.operator(root, lab, name))]
     else:
         disturbing = selected(lab, lab_commands.quorums(planned), request.server, request.kind, with_instances)
     directory = root / "build" / lab_stack.name_of(name) / "drill"

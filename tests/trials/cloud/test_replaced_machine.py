@@ -15,7 +15,7 @@ from blueprint.stackfile.loader import load_file
 from console.errors import UserError
 from tests.stacks import STACKS
 from trials.cloud import bring_up, disks, network, nspawn, power, ssh_access
-from trials.cloud.drill import dead_machine
+from trials.cloud.drill import replaced_machine
 from trials.cloud.drill.operator import Operator
 from trials.cloud.lab_machines import Lab, lab_of
 
@@ -92,8 +92,8 @@ def test_a_machine_dies_is_removed_twice_comes_and_is_whole(
     monkeypatch.setattr(disks, "discard", note("empty OSD"))
     monkeypatch.setattr(power, "switch_on", note("power on"))
     monkeypatch.setattr(ssh_access, "host_key", host_key)
-    monkeypatch.setattr(dead_machine, "PERIOD", 0)
-    disturbance = dead_machine.replacement(lab, "storage2", operator)
+    monkeypatch.setattr(replaced_machine, "PERIOD", 0)
+    disturbance = replaced_machine.replacement(lab, "storage2", operator)
     assert disturbance.machines == ("storage2",)
     assert "storage2" not in {each.name for each in disturbance.witnesses}
     assert disturbance.act(list, quiet) == ()
@@ -112,4 +112,4 @@ def test_a_machine_dies_is_removed_twice_comes_and_is_whole(
 def test_the_only_master_is_not_replaced(tmp_path: Path, operator: Operator) -> None:
     single = lab_of("two-computes", plan(load_file(STACKS["two-computes"])), tmp_path)
     with pytest.raises(UserError, match="master1 is the only master"):
-        dead_machine.replacement(single, "master1", operator)
+        replaced_machine.replacement(single, "master1", operator)
