@@ -88,6 +88,11 @@ def _process_faults(process: ProcessDefinition) -> Iterator[Fault]:
         for port in process.ports
         if port.last is not None and port.last <= port.number
     )
+    yield from (
+        ("containers", f"port {port.name} is a range, and none of the node's address; remove on_node or last")
+        for port in process.ports
+        if port.last is not None and port.on_node
+    )
     listening = list(_listening(process.ports))
     yield from (
         ("containers", f"port {each} is that of two ports of the pod; write another") for each in _twice(listening)

@@ -217,6 +217,17 @@ HOST = {"host_network": True, "companion": {"of": "keystone", "order": 1000}}
             " (processes.0.containers): port many ends with 9000; write a number above 9000, or no last",
         ),
         (
+            {
+                "container": {
+                    "ports": [
+                        {"name": "many", "number": 9000, "last": 9100, "on_node": True},
+                        {"name": "api", "number": 8123},
+                    ]
+                }
+            },
+            " (processes.0.containers): port many is a range, and none of the node's address; remove on_node or last",
+        ),
+        (
             {"container": {"ports": [{"name": "api", "number": 8123}, {"name": "many", "number": 8100, "last": 8200}]}},
             " (processes.0.containers): port 8123/TCP is that of two ports of the pod; write another",
         ),
