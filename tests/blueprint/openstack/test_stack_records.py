@@ -220,7 +220,7 @@ HOST = {"host_network": True, "companion": {"of": "keystone", "order": 1000}}
             {
                 "container": {
                     "ports": [
-                        {"name": "many", "number": 9000, "last": 9100, "on_node": True},
+                        {"name": "many", "number": 9500, "last": 9600, "on_node": True},
                         {"name": "api", "number": 8123},
                     ]
                 }
