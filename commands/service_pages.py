@@ -104,7 +104,7 @@ def _processes(project: ProjectDefinition, plans: Plans) -> Iterator[str]:
     for process in project.processes:
         images = ", ".join(dict.fromkeys(each.image for each in process.containers))
         ports = ", ".join(
-            f"{port.number} {port.name} ({_clients(process, port)})"
+            f"{_numbers(port)} {port.name} ({_clients(process, port)})"
             for each in process.containers
             for port in each.ports
         )
@@ -115,6 +115,10 @@ def _processes(project: ProjectDefinition, plans: Plans) -> Iterator[str]:
             name = f"beside {process.companion.of}, with `{ASKED_WITH[process.only_with]}`"
         yield f"| `{process.name}` | {process.kind} | {images} | {ports} | {name} | {' | '.join(placed)} |"
     yield ""
+
+
+def _numbers(port: Port) -> str:
+    return str(port.number) if port.last is None else f"{port.number} to {port.last}"
 
 
 def _clients(process: ProcessDefinition, port: Port) -> str:
