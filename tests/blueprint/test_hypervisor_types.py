@@ -21,6 +21,8 @@ DEFAULTS = {
     ("blueprint/stackfile/servers.py", "kvm"),  # of a virt host
     ("policy/facts/machines/libvirt.py", "kvm"),  # of pulumi-libvirt
     ("openstack/projects/nova.py", "kvm"),  # of tenants' machines: Nova's own option
+    *(("blueprint/stackfile/cloud_content.py", name) for name in ("lxc", "qemu")),  # of images: Nova's own property
+    ("openstack/projects/bootstrap.py", "qemu"),  # of the image of a stack with Ironic
 }  # fmt: skip
 
 
