@@ -63,14 +63,12 @@ def problems(
         elif definition.architecture and definition.architecture not in known:
             text = f"architecture {architecture.name} has no row for {said}; add one, or remove {name}"
             yield Problem(_key(topology, name), text)
-        elif (feature := settings.records.without.get(placed.definition)) and definition.asked_by:
-            if asks_for(topology, definition.asked_by):
+        elif feature := settings.records.without.get(placed.definition):
+            if definition.asked_by and asks_for(topology, definition.asked_by):
                 continue  # what is wrong with it is a finding of its key
-            text = f"{said} is only in stacks that ask for it; write configs.{definition.asked_by}: true here"
-            yield Problem(_key(topology, name), f"{text}, or {ASKED_WITH[feature]} in the stack file, or remove {name}")
-        elif feature:
-            text = f"{said} is only in stacks that ask for it; write {ASKED_WITH[feature]} in the stack file, or remove"
-            yield Problem(_key(topology, name), f"{text} {name}")
+            here = f"configs.{definition.asked_by}: true here, or " if definition.asked_by else ""
+            text = f"{said} is only in stacks that ask for it; write {here}{ASKED_WITH[feature]} in the stack file"
+            yield Problem(_key(topology, name), f"{text}, or remove {name}")
         elif definition.companion and (row := beside[placed.definition].of) not in known:
             text = f"architecture {architecture.name} has no row for {row}, which {said} accompanies; add one, or take"
             yield Problem(_key(topology, name), f"{text} {name} out")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from blueprint.problems import Problem
-from blueprint.stackfile.service_options import ListOption, listed
+from blueprint.stackfile.service_options import MECHANISM_DRIVERS, SCHEDULER_FILTERS, lacking
 from blueprint.stackfile.settings import Settings
 
 PROJECT = "ironic"
@@ -14,10 +14,6 @@ FILTER = "ImagePropertiesFilter"
 """Filter of Nova's scheduler that compares an image's `hypervisor_type` with the hypervisor of a host."""
 DRIVER = "baremetal"
 """Mechanism driver of Neutron's server that binds ports of machines."""
-_NEEDED = (
-    (ListOption("nova", "nova-scheduler", "nova.conf", "filter_scheduler"), "enabled_filters", FILTER),
-    (ListOption("neutron", "neutron-server", "ml2_conf.ini", "ml2"), "mechanism_drivers", DRIVER),
-)
 
 
 def problems(settings: Settings) -> Iterator[Problem]:
@@ -36,8 +32,5 @@ def problems(settings: Settings) -> Iterator[Problem]:
             "machines call Ironic's API while they are deployed, and reach it by its public name only (004, 2.9.4); "
             "write quorate:ingress with a domain that the provisioning network resolves",
         )
-    for option, name, needed in _NEEDED:
-        found = listed(settings, option, name)
-        if found is not None and needed not in found:
-            where = f"{name} ({option.file}, {option.section})"
-            yield Problem(KEY, f"Ironic needs {needed} among {where}; add it, or remove {name}")
+    for needed in lacking(settings, {SCHEDULER_FILTERS: FILTER, MECHANISM_DRIVERS: DRIVER}):
+        yield Problem(KEY, f"Ironic needs {needed}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import NamedTuple
 
@@ -11,19 +11,36 @@ from blueprint.stackfile.settings import Options, Settings
 
 
 class ListOption(NamedTuple):
-    """Where an option is whose value is a list."""
+    """An option whose value is a list."""
 
     project: str
     service: str
     file: str
     section: str
+    name: str
 
 
-def listed(settings: Settings, option: ListOption, name: str) -> tuple[str, ...] | None:
+MECHANISM_DRIVERS = ListOption("neutron", "neutron-server", "ml2_conf.ini", "ml2", "mechanism_drivers")
+SCHEDULER_FILTERS = ListOption("nova", "nova-scheduler", "nova.conf", "filter_scheduler", "enabled_filters")
+
+
+def lacking(settings: Settings, needed: Mapping[ListOption, str]) -> Iterator[str]:
+    """Yields each needed value that the stack file takes away, by a list without it: what to do, as the end of a text.
+
+    `needed`: the value by option.
+    """
+    for option, value in needed.items():
+        found = listed(settings, option)
+        if found is not None and value not in found:
+            where = f"{option.name} ({option.file}, {option.section})"
+            yield f"{value} among {where}; add it, or remove {option.name}"
+
+
+def listed(settings: Settings, option: ListOption) -> tuple[str, ...] | None:
     """Returns the values of an option that is a list; None if the stack file does not set it."""
     value: object = None
     for files in service_options(settings, option.project, option.service):
-        value = files.get(option.file, {}).get(option.section, {}).get(name, value)
+        value = files.get(option.file, {}).get(option.section, {}).get(option.name, value)
     if value is None:
         return None
     return tuple(map(str, value)) if isinstance(value, tuple) else tuple(map(str.strip, str(value).split(",")))

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from blueprint.openstack import options
 from blueprint.problems import Problem
-from blueprint.stackfile.service_options import ListOption, listed, node_names
+from blueprint.stackfile.service_options import MECHANISM_DRIVERS, SCHEDULER_FILTERS, lacking, listed, node_names
 from blueprint.stackfile.settings import Settings, SriovDevice
 from text.suggestion import did_you_mean
 
@@ -22,9 +22,7 @@ FILTER = "PciPassthroughFilter"
 """Filter of Nova's scheduler that knows which computes have a free function (source 004, 2.5.2)."""
 
 
-_ML2 = ListOption("neutron", "neutron-server", "ml2_conf.ini", "ml2")
-_FILTERS = ListOption("nova", "nova-scheduler", "nova.conf", "filter_scheduler")
-_TYPES = ("project_network_types", "tenant_network_types")
+_TYPES = tuple(MECHANISM_DRIVERS._replace(name=name) for name in ("project_network_types", "tenant_network_types"))
 _TYPES_KEY = "quorate:projects.neutron.options.ml2_conf.ini.ml2"
 
 
@@ -56,17 +54,14 @@ def problems(settings: Settings) -> Iterator[Problem]:
                 key = f"{KEY}.{pattern}.sriov.{name}.network"
                 yield Problem(key, f"'{device.network}' is not a physical network{hint}; write one of: {known}")
     yield from _tunnels_only(settings)
-    for option, name, needed in ((_ML2, "mechanism_drivers", DRIVER), (_FILTERS, "enabled_filters", FILTER)):
-        found = listed(settings, option, name)
-        if found is not None and needed not in found:
-            where = f"{name} ({option.file}, {option.section})"
-            yield Problem(KEY, f"has devices of SR-IOV, which need {needed} among {where}; add it, or remove {name}")
+    for needed in lacking(settings, {MECHANISM_DRIVERS: DRIVER, SCHEDULER_FILTERS: FILTER}):
+        yield Problem(KEY, f"has devices of SR-IOV, which need {needed}")
 
 
 def _tunnels_only(settings: Settings) -> Iterator[Problem]:
     """Yields a problem if projects can make no network of whose packets a device could carry (source 004, 2.5.2)."""
     types = next(
-        (found for name in _TYPES if (found := listed(settings, _ML2, name)) is not None),
+        (found for option in _TYPES if (found := listed(settings, option)) is not None),
         ("vxlan",),
     )
     carried = {device.network for values in settings.nodes.values() for device in values.sriov.values()}
