@@ -41,7 +41,7 @@ def identify(pid: int) -> ProcessIdentity:
     It differs from that of a later process with the same id.
     """
     fields = status_fields(pid)
-    return ProcessIdentity(socket.gethostname(), _boot(), pid, fields[19] if fields else "")
+    return ProcessIdentity(socket.gethostname(), boot_id(), pid, fields[19] if fields else "")
 
 
 def read_identity(file: Path) -> ProcessIdentity | None:
@@ -90,7 +90,8 @@ def status_fields(pid: int) -> list[str]:
     return text.rpartition(")")[2].split()  # the name in parentheses may contain any character
 
 
-def _boot() -> str:
+def boot_id() -> str:
+    """Returns the id of the machine's boot; "" where the kernel has none."""
     try:
         return (PROC / "sys/kernel/random/boot_id").read_text(encoding="utf-8").strip()
     except OSError:

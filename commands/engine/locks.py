@@ -18,15 +18,20 @@ from toolchain.process_identity import ProcessIdentity, is_alive, program_name, 
 def remove_stale(workspace: Workspace) -> bool:
     """Removes the stale locks of a workspace's stack. Returns False if there were none."""
     state = workspace.state_file
-    if state is None or workspace.state_directory is None:
+    if state is None:
         return False
-    directory = workspace.state_directory / ".pulumi" / "locks" / "organization" / state.parent.name / workspace.stack
     record = read_identity(workspace.engine_record)
-    stale = [lock for lock in directory.glob("*.json") if is_stale(lock, record)]
+    stale = [lock for lock in directory(state).glob("*.json") if is_stale(lock, record)]
     for lock in stale:
         lock.unlink(missing_ok=True)
         lock.with_name(f"{lock.name}.attrs").unlink(missing_ok=True)
     return bool(stale)
+
+
+def directory(state: Path) -> Path:
+    """Returns the directory of the locks of a stack, by the file of its state."""
+    project, engine = state.parent, state.parents[2]
+    return engine / "locks" / "organization" / project.name / state.stem
 
 
 def is_stale(lock: Path, record: ProcessIdentity | None) -> bool:

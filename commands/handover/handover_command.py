@@ -24,6 +24,7 @@ from files import handover_record
 from files.handover_record import COPYING, GIVEN, IN_CHARGE, INCOMING, LOCKED, HandoverRecord
 from operations.operation_lease import whoami
 from text.quoting import printable
+from toolchain.process_identity import boot_id
 
 ROOM = 2 * 2**30
 """Bytes that the environment and Pulumi take at most. Project figure: both took 1.0 GiB, and Pulumi is built there."""
@@ -228,11 +229,7 @@ def _is_incoming(to: Destination, known: HandoverRecord) -> bool:
 def _place(root: Path) -> tuple[str, str]:
     """Returns the boot id of this machine, and device and inode of a directory."""
     found = root.stat()
-    try:
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-    except OSError:  # not Linux
-        boot = ""
-    return boot, f"{found.st_dev}:{found.st_ino}"
+    return boot_id(), f"{found.st_dev}:{found.st_ino}"
 
 
 def _myself(root: Path) -> str:

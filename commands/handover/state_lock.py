@@ -33,7 +33,7 @@ def lock(root: Path, to: str) -> None:
     """
     content = {"pid": os.getpid(), "username": _USER, "hostname": to, "timestamp": datetime.now(UTC).isoformat()}
     for state in states(root):
-        atomic.write_private(_directory(root, state) / _NAME, json.dumps(content))
+        atomic.write_private(locks.directory(state) / _NAME, json.dumps(content))
 
 
 def unlock(root: Path) -> None:
@@ -51,7 +51,7 @@ def updates(root: Path) -> Iterator[str]:
     """Yields the updates that run on the states, after it has removed the locks of killed ones."""
     for state in states(root):
         locks.remove_stale(stack.main_workspace(root, state.stem, {}))
-        for found in sorted(_directory(root, state).glob("*.json")):
+        for found in sorted(locks.directory(state).glob("*.json")):
             if found.name != _NAME:
                 yield f"An update of stack {state.stem} runs{_owner(found)}; wait until it has ended."
 
@@ -63,11 +63,6 @@ def _owner(found: Path) -> str:
         return f" (process {content['pid']} of {content['username']}@{content['hostname']})"
     except (OSError, ValueError, KeyError, TypeError):
         return ""
-
-
-def _directory(root: Path, state: Path) -> Path:
-    """Returns the directory of the locks of a state."""
-    return _engine(root) / "locks" / "organization" / state.parent.name / state.stem
 
 
 def _engine(root: Path) -> Path:
