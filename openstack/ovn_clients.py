@@ -11,7 +11,7 @@ RELAY = "ovn-sb-relay"
 """The process that passes the southbound database on to the nodes; only large stacks have it."""
 DATABASE_NAMES = {NB: "OVN_Northbound", SB: "OVN_Southbound"}
 """The name of the database in ovsdb-server, by process."""
-CLIENTS = {NB: "nb", SB: "sb"}
+CLIENTS = {NB: "nb", SB: "sb", RELAY: "sb"}
 """The name of the port of a database's clients."""
 METRICS = "metrics"
 """The name of the port at which Prometheus reads a member's state."""
@@ -41,21 +41,14 @@ def members(wiring: Wiring, database: str) -> list[str]:
 
 
 def connection(wiring: Wiring, database: str) -> str:
-    """Returns the addresses of a database's members for its clients, which find the leader."""
-    return _addresses(wiring, database, wiring.records.port(database, CLIENTS[database]))
+    """Returns the addresses of a database's members for its clients, which find the leader; or those of its relays."""
+    port = wiring.records.port(database, CLIENTS[database])
+    return ",".join(f"tcp:{member}:{port}" for member in members(wiring, database))
 
 
 def _for_nodes(wiring: Wiring) -> str:
     """Returns the addresses of what serves the southbound database to the nodes: its relays, or else its members."""
-    return (
-        connection(wiring, SB)
-        if not wiring.has(RELAY)
-        else _addresses(wiring, RELAY, wiring.records.port(RELAY, CLIENTS[SB]))
-    )
-
-
-def _addresses(wiring: Wiring, database: str, port: int) -> str:
-    return ",".join(f"tcp:{member}:{port}" for member in members(wiring, database))
+    return connection(wiring, RELAY if wiring.has(RELAY) else SB)
 
 
 def server_sections(wiring: Wiring, tunnels: str) -> dict[str, Section]:

@@ -27,9 +27,9 @@ def _content(wiring: Wiring) -> tuple[JobDefinition, ...]:
         return ()
     wanted = wiring.bootstrap.model_dump(mode="json", exclude={"availability_zones"})
     if image := wanted["image"]:
-        image["hypervisor_type"] = image["hypervisor_type"] or ("qemu" if wiring.has("ironic-api") else None)
-        if image["hypervisor_type"] is None:
-            del image["hypervisor_type"]
+        asked = image.pop("hypervisor_type") or ("qemu" if wiring.has("ironic-api") else None)
+        if asked:
+            image["hypervisor_type"] = asked
     return (_job(wiring, "bootstrap-cloud", "cloud_content.py", "content.json", wanted),)
 
 

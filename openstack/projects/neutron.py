@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from blueprint.openstack import options
 from blueprint.openstack.projects.records import own_records
 from blueprint.plan.sizing import ROUTER_COPIES
-from blueprint.stackfile import sriov
+from blueprint.stackfile import bare_metal, sriov
 from openstack import accounts, bridges, node_values, ovn_clients
 from openstack.config import class_addresses, sections
 from openstack.config.layers import ConfigFile, Layer, Origin, Secret, Section, WrittenFile
@@ -136,7 +136,7 @@ def _drivers(wiring: Wiring) -> tuple[str, ...]:
     """Returns the mechanism drivers of the server."""
     if wiring.backend == ovn_clients.BACKEND:
         return ("ovn",)
-    others = {sriov.DRIVER: bool(wiring.sriov_devices), "baremetal": wiring.has("ironic-api")}
+    others = {sriov.DRIVER: bool(wiring.sriov_devices), bare_metal.DRIVER: wiring.has("ironic-api")}
     return ("openvswitch", "l2population", *(name for name, is_there in others.items() if is_there))
 
 
