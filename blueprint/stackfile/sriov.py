@@ -67,7 +67,7 @@ def _tunnels_only(settings: Settings) -> Iterator[Problem]:
     carried = {device.network for values in settings.nodes.values() for device in values.sriov.values()}
     if not {"vlan", "flat"} & set(types):
         named = options.listed(settings.release, "ml2_conf.ini")["ml2"]
-        name = next(each for each in _TYPES if each in named)
+        name = next(each.name for each in _TYPES if each.name in named)
         yield Problem(
             KEY,
             f"has devices of SR-IOV, which carry no tunnels, and networks of projects are {', '.join(types)} only; "
