@@ -86,7 +86,10 @@ class SimulatedCluster:
             return [workload_of(kind, item) for plural, kind in WORKLOADS.items() for item in self.cache.all(plural)]
 
     def is_ready(self) -> bool:
-        """Whether all workloads are complete, all jobs have succeeded, and all disruption budgets are up to date."""
+        """Whether workloads are complete and their pods ready, jobs have succeeded, and budgets are up to date.
+
+        Pods count besides the workloads: the status of a DaemonSet may lag behind, as after its node has returned.
+        """
         if not all(workload.settled for workload in self.workloads()):
             return False
         jobs = self.cache.all("jobs")
@@ -94,13 +97,12 @@ class SimulatedCluster:
             return False
         if not all(budget.up_to_date for budget in map(budget_of, self.cache.all("budgets"))):
             return False
-        return all(self._is_everywhere(expected) for expected in self.state.rows if expected.instances is None)
+        if not all(self._is_everywhere(expected) for expected in self.state.rows if expected.instances is None):
+            return False
+        return all(pod.ready or pod.ending for pod in self.cluster().pods)
 
     def _is_everywhere(self, expected: ExpectedRow) -> bool:
-        """Whether a row that runs on every node has a ready pod on each of its nodes.
-
-        The pods are counted, because the status of a DaemonSet may lag behind.
-        """
+        """Whether a row that runs on every node has a ready pod on each of its nodes."""
         nodes = {node.name for node in self.cluster_nodes() if expected.may_use(node)}
         return nodes <= {pod.node for pod in self.pods_of([expected.name]) if pod.ready}
 
