@@ -18,6 +18,7 @@ from commands.engine.temporary_rendering import rendered
 from commands.trials import lab_stack
 from console.errors import UserError
 from console.progress import Reporter, duration
+from contract import COMPUTE_POOL
 from toolchain import cluster_programs, debian_root, openstack_programs
 from trials.cloud import bring_up, client, connections, host, masters, network, nspawn, scenarios, ssh_access
 from trials.cloud.drill import observer, workloads
@@ -96,6 +97,9 @@ def _use(root: Path, lab: Lab, planned: Plan, reporter: Reporter) -> str:
         reporter.end()
     else:
         steps += "\nNo NetworkPolicy is enforced: the stack has quorate:cni: none"
+    if sum(COMPUTE_POOL in node.roles for node in planned.machines) < 2:
+        steps += "\nNo instance was made: the trial moves instances, and the stack has fewer than two computes"
+        return f"{steps}\n{endpoints}"
     reporter.begin("Using instances: two guests, their networks and disks are made, tried, moved and deleted")
     steps += "\n" + client.use_instances(environment, settings, made)
     reporter.end()
