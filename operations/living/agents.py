@@ -44,7 +44,7 @@ class LivingAgent:
     """Such as nova-compute, or "Open vSwitch agent"."""
     host: str
     age: int
-    """Seconds since its last heartbeat."""
+    """Seconds since its last heartbeat; of OVN's, since they were asked, 0 if it has answered."""
     is_disabled: bool
 
     @property
@@ -61,6 +61,8 @@ class LivingAgents:
     instances: Mapping[str, int] | None = None
     """None if Nova's database was not read."""
     unasked: tuple[str, ...] = ()
+    ovn_asked: int | None = None
+    """Seconds since the agents of OVN among them were last asked (operations/living/ovn_agents.py); None without."""
 
     def silent(self, nodes: Iterable[str]) -> tuple[LivingAgent, ...]:
         """Returns the silent agents on these nodes, and of storage, the longest silent first."""

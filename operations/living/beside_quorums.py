@@ -60,6 +60,9 @@ def _agents(cloud: LivingCloud) -> Iterator[str]:
         for each in silent:
             state = ", disabled" if each.is_disabled else ""
             yield f"          - {each.kind} on {each.host} is silent for {duration(each.age)}{state}"
+    if found.ovn_asked is not None:
+        asked = _age(timedelta(seconds=found.ovn_asked))
+        yield f"OVN's agents among them answer when Neutron's agents are listed, the last time {asked} ago."
     yield from (f"          - {each}" for each in found.unasked)
 
 

@@ -13,9 +13,10 @@ from blueprint.plan.layout import ServicePlan
 from blueprint.plan.plan import Plan
 from cluster.objects import Object, holds, name, text, texts
 from doctor.login import write_known_hosts
+from openstack import ovn_clients
 from openstack.config.wiring import ENVIRONMENT, wiring
 from operations.live_cluster import LiveCluster
-from operations.living import agents, asking, backups, ceph, certificates, etcd
+from operations.living import agents, asking, backups, ceph, certificates, etcd, ovn_agents
 from operations.living.agents import LivingAgents
 from operations.living.answers import Answer
 from operations.living.asking import Ask
@@ -137,21 +138,28 @@ def _in_pod(cluster: LiveCluster, service: ServicePlan, pod: Object | None) -> A
 
 
 def _agents(cluster: LiveCluster, quorums: Sequence[LivingQuorum], pods: Mapping[str, Object]) -> LivingAgents:
-    """Asks for the agents of each project in a member that counts of the Galera that has the project's databases."""
+    """Asks for the agents of each project in a member that counts of the Galera that has the project's databases.
+
+    Those of OVN are asked in a member of its southbound database.
+    """
     around = wiring(cluster.plan, ENVIRONMENT)
     projects = [each for each, process in _AGENTS_OF.items() if around.has(process)]
+
+    def ask(quorum: str, process: str, questions: Mapping[str, str]) -> Answer:
+        members = next(each for each in quorums if each.name == quorum).members
+        member = next((each.name for each in members if each.counts), "")
+        if not member:
+            return Answer(problem=f"no member of {quorum} takes part")
+        return asking.in_pod(cluster.api, pods.get(member), READERS[process].container, questions)
+
     answers: dict[str, Answer] = {}
     for galera in dict.fromkeys(map(around.galera, projects)):
         here = [project for project in projects if around.galera(project) == galera]
-        quorum = next(each for each in quorums if each.name == galera)
-        member = next((each.name for each in quorum.members if each.counts), "")
-        if member:
-            container = READERS["mysqld"].container
-            said = asking.in_pod(cluster.api, pods.get(member), container, agents.questions(here))
-        else:
-            said = Answer(problem=f"no member of {galera} takes part")
-        answers |= dict.fromkeys(here, said)
-    return agents.read(answers)
+        answers |= dict.fromkeys(here, ask(galera, "mysqld", agents.questions(here)))
+    found = agents.read(answers)
+    if around.backend != ovn_clients.BACKEND:
+        return found
+    return ovn_agents.read(ask(ovn_clients.SB, ovn_clients.SB, ovn_agents.questions()), found)
 
 
 def _read(plan: Plan, answers: Mapping[tuple[str, str], Answer]) -> tuple[LivingQuorum, ...]:

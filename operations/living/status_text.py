@@ -104,6 +104,7 @@ def document(cloud: LivingCloud, found: Sequence[Leave], operation: UnderWay = N
             {"name": name, "ready": ready, "replicas": wanted} for name, ready, wanted in beside_quorums.replicas(cloud)
         ],
         "agents": [{**asdict(each), "silent": each.is_silent} for each in cloud.agents.agents],
+        "ovn_asked": cloud.agents.ovn_asked,
         "instances": cloud.agents.instances,
         "unasked": [
             *cloud.agents.unasked,

@@ -30,6 +30,16 @@ RECORDED = {
     "ceph-mon": answers("ceph-whole"),
 }
 
+MEMBER = """\
+Server ID: de00 (de003104-7d79-4461-b0f3-400d1c97ac4e)
+Status: cluster member
+Role: leader
+Leader: self
+Servers:
+    de00 (de00 at tcp:ovn-sb-1.ovn-sb-members.openstack.svc.cluster.local:6644) (self)
+"""
+"""What a member of OVN's southbound database says that leads."""
+
 
 class Cluster:
     """An API server that lists pods and budgets."""
@@ -186,6 +196,29 @@ def test_agents_are_asked_in_a_member_that_counts(answering: pytest.MonkeyPatch)
 def test_agents_are_not_asked_without_a_member() -> None:
     found = read(*(each for each in MEMBERS if not each["metadata"]["name"].startswith("mysqld")))
     assert [line.partition(": ")[2] for line in found.agents.unasked] == ["no member of mysqld takes part"] * 3
+
+
+@pytest.mark.parametrize(("there", "said"), [(True, "found"), (False, "no member of ovn-sb takes part")])
+def test_agents_of_ovn_are_asked_in_a_member_of_its_database(
+    answering: pytest.MonkeyPatch, there: bool, said: str
+) -> None:
+    made = plan(parsed(full_size("100", networks={"backend": "ovn"})))
+    asked: list[str] = []
+
+    def in_pod(_api: Api, found: Object | None, container: str, questions: Mapping[str, str]) -> Answer:
+        name = found["metadata"]["name"] if found else ""
+        if "chassis" in questions:
+            asked.append(f"{name} {container}")
+            return Answer(problem="found")
+        if not (container == "ovn-sb-db-server" and there and name == "ovn-sb-1"):
+            return Answer(problem="not found")
+        return Answer({"status": MEMBER})
+
+    answering.setattr(asking, "in_pod", in_pod)
+    pods = [member(f"ovn-sb-{number}", f"ctl0{number + 1}") for number in range(3)]
+    found = read_cloud(made, LiveCluster(cast("Api", Cluster(*pods)), made, "admin", ()))
+    assert f"the agents of OVN were not read: {said}" in found.agents.unasked
+    assert asked == (["ovn-sb-1 ovn-sb-db-server"] if there else [])
 
 
 @pytest.mark.usefixtures("answering")

@@ -91,6 +91,14 @@ def test_silent_agents_are_named_and_former_hosts_counted() -> None:
     assert "the agents of cinder were not read: x" in text
 
 
+def test_when_agents_of_ovn_were_asked() -> None:
+    agent = LivingAgent("neutron", "ovn-controller", "cmp1", 0, is_disabled=False)
+    found = living(PLAN, agents=LivingAgents((agent,), ovn_asked=700))
+    assert "OVN's agents among them answer when Neutron's agents are listed, the last time 11 min ago." in shown(found)
+    assert status_text.document(found, ())["ovn_asked"] == 700
+    assert "OVN" not in shown(living(PLAN, agents=LivingAgents((agent,))))
+
+
 def test_certificates_that_expire_soon() -> None:
     now = datetime.now(UTC)
     ends = {"old": now - timedelta(days=1), "soon": now + timedelta(days=3, hours=1), "late": now + timedelta(days=400)}
