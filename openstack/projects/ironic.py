@@ -34,8 +34,13 @@ def configure(wiring: Wiring, _name: str) -> tuple[WrittenFile, ...]:
         _MANUAL,
         {
             "DEFAULT": drivers
-            # Accounts of services, such as Nova's, see and use the machines of every project.
-            | {"rbac_service_role_elevated_access": True},
+            | {
+                # Accounts of services, such as Nova's, see and use the machines of every project.
+                "rbac_service_role_elevated_access": True,
+                # An image is linked from its cache, the first time without a copy as a way out
+                # (ironic/drivers/modules/image_cache.py): both must be in the directory of the node.
+                "tempdir": _ROOT,
+            },
             "deploy": {
                 "http_root": _SERVED,
                 "http_url": f"http://$my_ip:{wiring.records.port('ironic-conductor', 'boot')}",

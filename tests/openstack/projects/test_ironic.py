@@ -68,6 +68,21 @@ def test_every_boot_interface_works_without_tftp(containers: Mapping[str, TriedC
     assert not {"ipxe", "pxe"} & set(written["DEFAULT"]["enabled_boot_interfaces"].split(","))
 
 
+def test_conductors_link_images_within_the_directory_of_their_node(
+    objects: list[dict[str, Any]], containers: Mapping[str, TriedContainer]
+) -> None:
+    (conductor,) = (
+        each for each in objects if (each["kind"], each["metadata"]["name"]) == ("Deployment", "ironic-conductor")
+    )
+    pod = conductor["spec"]["template"]["spec"]
+    of_node = {each["name"] for each in pod["volumes"] if "hostPath" in each}
+    mounts = [each["mountPath"] for each in pod["containers"][0]["volumeMounts"] if each["name"] in of_node]
+    written = ini(containers["ironic-conductor/ironic-conductor"], "/etc/ironic/ironic.conf")
+    caches = [written["pxe"][name] for name in ("images_path", "instance_master_path", "tftp_root", "tftp_master_path")]
+    for path in (written["DEFAULT"]["tempdir"], written["deploy"]["http_root"], *caches):
+        assert [mount for mount in mounts if f"{path}/".startswith(f"{mount}/")] == ["/var/lib/ironic"], path
+
+
 def test_the_nova_compute_of_machines_is_a_service_of_its_own(containers: Mapping[str, TriedContainer]) -> None:
     own = ini(containers["nova-compute-ironic/nova-compute-ironic"], "/etc/nova/nova.conf")
     other = ini(containers["nova-compute/nova-compute"], "/etc/nova/nova.conf")
