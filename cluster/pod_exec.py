@@ -1,7 +1,8 @@
 """Runs a command in a container of a pod by the Kubernetes API, over a WebSocket, as kubectl does since 1.31.
 
-Only what a command needs that reads nothing: no standard input, no terminal. Messages are those of the subprotocol
-v4.channel.k8s.io: the first byte is the stream, and stream 3 has the result as a Status object.
+There is no terminal. Messages are those of the subprotocol v4.channel.k8s.io: the first byte is the stream, and stream
+3 has the result as a Status object. The subprotocol cannot end the standard input alone, so a command that reads it
+must find its end in what it reads.
 """
 
 from __future__ import annotations
@@ -11,11 +12,13 @@ import contextlib
 import http.client
 import json
 import os
+import ssl
 import struct
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import BinaryIO, cast
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from io import BufferedReader
+from typing import cast
 from urllib.parse import urlencode
 
 from cluster.api import ApiError, Unreachable
@@ -24,10 +27,12 @@ from cluster.objects import Object, listed, text
 from cluster.server_connection import ServerConnection
 
 _PROTOCOL = "v4.channel.k8s.io"
-_OUT, _ERROR, _RESULT = 1, 2, 3
-_CLOSE, _PING, _PONG = 8, 9, 10
+_IN, _OUT, _ERROR, _RESULT = 0, 1, 2, 3
+_BINARY, _CLOSE, _PING, _PONG = 2, 8, 9, 10
 _MOST = 16 * 2**20
 """Bytes of output that are read, so that a program that never ends to write cannot fill the memory."""
+_TAKEN = 300.0
+"""Seconds within which the other side must take a message of input. Project figure: a disk that stalls recovers."""
 
 
 @dataclass(frozen=True)
@@ -54,20 +59,26 @@ class PodContainer:
     container: str
 
 
-def run_in_pod(access: Access, place: PodContainer, command: Sequence[str], seconds: float) -> CommandOutput:
+def run_in_pod(
+    access: Access, place: PodContainer, command: Sequence[str], seconds: float, given: Iterable[bytes] | None = None
+) -> CommandOutput:
     """Runs a command in a container and returns its output and exit code.
 
     `seconds`: how long it may take; then the output until that moment is returned, and the command itself goes on to
-    run in the container. Raises ApiError if the API server or the pod's kubelet refuses, and Unreachable if it does not
-    start the command in time.
+    run in the container. `given`: its standard input, in parts of at most 1 MiB; None for none. Input that it does not
+    take any more, because it has ended, is left out. Raises ApiError if the API server or the pod's kubelet refuses,
+    and Unreachable if it does not start the command in time.
     """
     query = [("command", word) for word in command]
     query += [("container", place.container), ("stdout", "true"), ("stderr", "true")]
+    query += [] if given is None else [("stdin", "true")]
     path = f"{access.prefix}/api/v1/namespaces/{place.namespace}/pods/{place.pod}/exec?{urlencode(query)}"
     connection = ServerConnection(access, seconds)
     try:
         response = _upgraded(connection, path, access)
-        return _output(connection, cast("BinaryIO", response.fp), time.monotonic() + seconds)
+        conversation = _Conversation(connection, response.fp, time.monotonic() + seconds)
+        conversation.give(given or ())
+        return conversation.output()
     except (OSError, http.client.HTTPException) as error:
         raise Unreachable(str(error)) from None
     finally:
@@ -95,43 +106,80 @@ def _upgraded(connection: http.client.HTTPSConnection, path: str, access: Access
     raise ApiError(response.status, text(body, "reason") or response.reason, text(body, "message"))
 
 
-def _output(connection: http.client.HTTPSConnection, stream: BinaryIO, deadline: float) -> CommandOutput:
-    """Reads messages until the result has come, the other side closes the connection, or the time is over."""
-    streams = {_OUT: bytearray(), _ERROR: bytearray(), _RESULT: bytearray()}
-    with contextlib.suppress(OSError, http.client.HTTPException):
-        for message in _messages(connection, stream, deadline):
-            streams.setdefault(message[0], bytearray()).extend(message[1:])
-            if message[0] == _RESULT or sum(map(len, streams.values())) > _MOST:
-                break
-    out, errors = (streams[each].decode(errors="replace") for each in (_OUT, _ERROR))
-    return CommandOutput(out, errors, _code(bytes(streams[_RESULT])) if streams[_RESULT] else None)
+@dataclass
+class _Conversation:
+    """The messages of both sides, from the answer to the request on."""
 
+    connection: http.client.HTTPSConnection
+    stream: BufferedReader
+    deadline: float
+    _streams: dict[int, bytearray] = field(
+        default_factory=lambda: {_OUT: bytearray(), _ERROR: bytearray(), _RESULT: bytearray()}
+    )
+    _message: bytearray = field(default_factory=bytearray)
+    _has_ended: bool = False
 
-def _messages(connection: http.client.HTTPSConnection, stream: BinaryIO, deadline: float) -> Iterator[bytes]:
-    """Yields the messages until the other side closes the connection, and answers its pings.
+    def give(self, parts: Iterable[bytes]) -> None:
+        """Sends input until it is all sent, or the command has ended. What went wrong is in the output, if anywhere."""
+        for part in parts:
+            try:
+                while self._has_frame():
+                    self._take()
+                if self._has_ended:
+                    return
+                self._limit(_TAKEN)
+                _send(self.connection, _BINARY, bytes((_IN,)) + part)
+            except (OSError, http.client.HTTPException):
+                self.deadline = min(self.deadline, time.monotonic() + _TAKEN)
+                return
 
-    Raises OSError or HTTPException if the connection ends, and TimeoutError at the deadline.
-    """
-    message = bytearray()
-    while True:
-        if (left := deadline - time.monotonic()) <= 0:
+    def output(self) -> CommandOutput:
+        """Reads until the result has come, the other side closes the connection, or the time is over."""
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            while not self._has_ended:
+                self._limit()
+                self._take()
+        out, errors = (self._streams[each].decode(errors="replace") for each in (_OUT, _ERROR))
+        result = bytes(self._streams[_RESULT])
+        return CommandOutput(out, errors, _code(result) if result else None)
+
+    def _limit(self, most: float = float("inf")) -> None:
+        """Limits the time of the next read or write. Raises TimeoutError at the deadline."""
+        if (left := self.deadline - time.monotonic()) <= 0:
             raise TimeoutError
-        if connection.sock:
-            connection.sock.settimeout(left)
-        operation, is_last, payload = _frame(stream)
-        if operation == _CLOSE:
-            return
+        if self.connection.sock:
+            self.connection.sock.settimeout(min(left, most))
+
+    def _has_frame(self) -> bool:
+        """Whether the other side has sent something that was not read. Does not wait."""
+        if self._has_ended or not self.connection.sock:
+            return False
+        self.connection.sock.settimeout(0)
+        try:
+            return bool(self.stream.peek(1))
+        except (BlockingIOError, ssl.SSLWantReadError):
+            return False
+        finally:
+            self._limit()
+
+    def _take(self) -> None:
+        """Reads a frame, and answers a ping. Raises OSError or HTTPException if the connection ends."""
+        operation, is_last, payload = _frame(self.stream)
         if operation == _PING:
-            _send(connection, _PONG, payload)
-        if operation < _CLOSE:
-            message += payload
-            if is_last:
-                if message:
-                    yield bytes(message)
-                message = bytearray()
+            _send(self.connection, _PONG, payload)
+        self._has_ended |= operation == _CLOSE
+        if operation >= _CLOSE:
+            return
+        self._message += payload
+        if is_last and self._message:
+            stream = self._message[0]
+            self._streams.setdefault(stream, bytearray()).extend(self._message[1:])
+            self._has_ended |= stream == _RESULT or sum(map(len, self._streams.values())) > _MOST
+        if is_last:
+            self._message.clear()
 
 
-def _frame(stream: BinaryIO) -> tuple[int, bool, bytes]:
+def _frame(stream: BufferedReader) -> tuple[int, bool, bytes]:
     """Reads a frame of RFC 6455. Returns its operation, whether it ends a message, and its payload."""
     first, second = _read(stream, 2)
     length = second & 0x7F
@@ -146,7 +194,7 @@ def _frame(stream: BinaryIO) -> tuple[int, bool, bytes]:
     return first & 0x0F, bool(first & 0x80), _masked(payload, mask) if mask else payload
 
 
-def _read(stream: BinaryIO, length: int) -> bytes:
+def _read(stream: BufferedReader, length: int) -> bytes:
     found = stream.read(length) if length else b""
     if len(found) < length:
         raise http.client.HTTPException("the connection ended before the command did")
@@ -154,14 +202,20 @@ def _read(stream: BinaryIO, length: int) -> bytes:
 
 
 def _send(connection: http.client.HTTPSConnection, operation: int, payload: bytes) -> None:
-    """Sends a control frame, masked as a client's must be."""
-    mask = os.urandom(4)
+    """Sends a frame that is a whole message, masked as a client's must be."""
+    mask, size = os.urandom(4), len(payload)
+    if size < 126:
+        length = bytes((0x80 | size,))
+    else:
+        length = struct.pack(">BH", 0xFE, size) if size < 2**16 else struct.pack(">BQ", 0xFF, size)
     if connection.sock:
-        connection.sock.sendall(bytes((0x80 | operation, 0x80 | len(payload))) + mask + _masked(payload, mask))
+        connection.sock.sendall(bytes((0x80 | operation,)) + length + mask + _masked(payload, mask))
 
 
 def _masked(payload: bytes, mask: bytes) -> bytes:
-    return bytes(byte ^ mask[number % 4] for number, byte in enumerate(payload))
+    size = len(payload)
+    key = (mask * (size // 4 + 1))[:size]
+    return (int.from_bytes(payload, "big") ^ int.from_bytes(key, "big")).to_bytes(size, "big")
 
 
 def _code(result: bytes) -> int:

@@ -460,13 +460,15 @@ def replace(  # noqa: PLR0913 - as many options
 
 @_command
 def restore(  # noqa: PLR0913 - as many options
-    what: Annotated[str, typer.Argument(help="What is restored: etcd.", metavar="etcd")],
+    what: Annotated[str, typer.Argument(help="etcd, or a Galera such as mysqld.", metavar="DATABASE")],
     stack: StackOption = "dev",
     source: Annotated[
         str,
         typer.Option(
             "--from",
-            help="A machine, for its member's data, or MACHINE:COPY; default: data if there is any, or newest copy.",
+            help="etcd: a machine, for its member's data, or MACHINE:COPY; default: data if there is any, or newest "
+            "copy. A Galera: the time of a backup, or a copy in the object store such as galera/mysqld; default: the "
+            "newest backup.",
             metavar="SOURCE",
         ),
     ] = "",
@@ -477,7 +479,7 @@ def restore(  # noqa: PLR0913 - as many options
     show_plan: Annotated[bool, typer.Option("--plan", help="Print the numbered steps, and change nothing.")] = False,
     confirm: Annotated[str, typer.Option(help="The stack's name, to do what the plan says.", metavar="NAME")] = "",
 ) -> int:
-    """Make etcd of a live stack anew, after its majority is lost for good, of one member's data or of a copy."""
+    """Restore etcd of a live stack after its majority is lost for good, or a Galera, from a backup or a copy."""
     from commands.live import restore_command
 
     request = restore_command.RestoreRequest(what, source, tuple(dead or ()), show_plan, confirm)

@@ -27,9 +27,9 @@ from console.errors import UserError
 from contract import OPERATION
 from openstack.config.wiring import ENVIRONMENT
 
-MAINTENANCE, REPLACEMENT = "maintenance", "replacement"
+MAINTENANCE, REPLACEMENT, RESTORATION = "maintenance", "replacement", "restoration"
 """Kinds of operations."""
-_COMMANDS = {MAINTENANCE: "maintenance", REPLACEMENT: "replace"}
+_COMMANDS = {MAINTENANCE: "maintenance", REPLACEMENT: "replace", RESTORATION: "restore"}
 LEASES = f"/apis/coordination.k8s.io/v1/namespaces/{ENVIRONMENT}/leases"
 NAME = "quorate-operation"
 RENEWED = 5.0
@@ -45,7 +45,7 @@ class CloudOperation:
     """What is done to a cloud, as the annotation of the Lease has it."""
 
     subject: str
-    """The server, machine or pool that it is about."""
+    """The server, machine, pool or database that it is about."""
     kind: str = MAINTENANCE
     out: tuple[str, ...] = ()
     """The servers or machines that are out now, or on their way."""
@@ -67,6 +67,8 @@ class CloudOperation:
     """Machines on which this command has ended."""
     boots: dict[str, str] = field(default_factory=dict[str, str])
     """Boot ids of the machines that are rebooted, from before, by name."""
+    source: str = ""
+    """Of a restoration, the backup that is restored; "" if it is the newest."""
     by: str = ""
     """Who began it: user and machine."""
     since: str = ""
@@ -105,7 +107,12 @@ def current_and_worker(api: Api) -> tuple[CloudOperation, str] | None:
 
 
 def command(operation: CloudOperation, stack: str, *options: str) -> str:
-    """Returns the command line that goes on with an operation, or what its options say."""
+    """Returns the command line that goes on with an operation, or what its options say.
+
+    A restoration has no other end than that it is done.
+    """
+    if operation.kind == RESTORATION:
+        options = (*(("--from", operation.source) if operation.source else ()), "--confirm", stack)
     if operation.kind == REPLACEMENT and not options:
         options = ("--dead", *(("--with", operation.new) if operation.new else ()))
     if operation.do and not options:
@@ -210,7 +217,7 @@ def _take(api: Api, wanted: CloudOperation, stack: str, say: Callable[[str], Non
             if lease is None:
                 return HeldLease(api, api.ask("POST", LEASES, _lease(mine, me)), mine)
             mine = _operation(lease)
-            _require_same(mine, wanted, stack)
+            require_same(mine, wanted, stack)
             _await_stale(api, lease, mine, say)
             body = _lease(mine, me, text(lease, "metadata", "resourceVersion"))
             return HeldLease(api, api.ask("PUT", f"{LEASES}/{NAME}", body), mine)
@@ -219,7 +226,8 @@ def _take(api: Api, wanted: CloudOperation, stack: str, say: Callable[[str], Non
                 raise
 
 
-def _require_same(found: CloudOperation, wanted: CloudOperation, stack: str) -> None:
+def require_same(found: CloudOperation, wanted: CloudOperation, stack: str) -> None:
+    """Raises UserError if the operation that is under way is another one than the wanted."""
     if (found.kind, found.subject) != (wanted.kind, wanted.subject):
         raise UserError(
             f"{found.sentence()} Nothing was changed.\n"
@@ -285,6 +293,7 @@ def _operation(lease: Object) -> CloudOperation:
         do=text(known, "do"),
         did=words(known, "did"),
         boots=texts(known, "boots"),
+        source=text(known, "source"),
         by=text(known, "by") or "somebody unknown",
         since=text(known, "since") or "a time unknown",
     )

@@ -15,10 +15,17 @@ PAUSE = 5.0
 """Seconds between two looks."""
 
 
-def await_whole(missing: Callable[[], list[str]], lease: HeldLease, say: Callable[[str], None], failure: str) -> None:
+def await_whole(
+    missing: Callable[[], list[str]],
+    lease: HeldLease,
+    say: Callable[[str], None],
+    failure: str,
+    again: str = "run --end again: it goes on waiting",
+) -> None:
     """Waits until `missing` returns nothing, and says what it returns when that changes.
 
-    `failure`: such as `virt2 is not whole`, how the message begins. Raises UserError after a while.
+    `failure`: such as `virt2 is not whole`, how the message begins. `again`: what to do after the repair. Raises
+    UserError after a while.
     """
     began = time.monotonic()
     said = ""
@@ -27,8 +34,7 @@ def await_whole(missing: Callable[[], list[str]], lease: HeldLease, say: Callabl
         if time.monotonic() - began > RETURN:
             lines = "".join(f"\n  - {each}" for each in found)
             raise UserError(
-                f"{failure} after {duration(RETURN)}:{lines}\n"
-                "Repair what is named (docs/on-call.md), and run --end again: it goes on waiting."
+                f"{failure} after {duration(RETURN)}:{lines}\nRepair what is named (docs/on-call.md), and {again}."
             )
         if (waits := "; ".join(found)) != said:
             said = waits

@@ -10,7 +10,9 @@ import json
 import os
 import re
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -28,6 +30,36 @@ _NAME = re.compile(r"(etcd|galera)/[a-z0-9][a-z0-9.-]*/[0-9-]{8,10}T[0-9-]{6,8}Z
 """Matches names of copies. Others in the bucket are none, and could name a file elsewhere."""
 
 
+@dataclass(frozen=True)
+class CopyStore:
+    """A stack's object store, as the program of machines reads it: its files are in a directory."""
+
+    directory: Path
+
+    def names(self) -> list[str]:
+        """Returns the names of all complete copies, the oldest first. Raises UserError if they cannot be read."""
+        return sorted(filter(_NAME.fullmatch, self._ask("list").splitlines()), key=_moment)
+
+    def fetch(self, name: str, target: Path) -> None:
+        """Decrypts a copy into a directory. Raises UserError if it is not complete, or of another stack."""
+        self._ask("get", name, str(target))
+
+    def _ask(self, *words: str) -> str:
+        program = self.directory / "backup-store"
+        program.write_text(scripts.text("backup_store.sh"), encoding="utf-8")
+        done = subprocess.run(
+            ["sh", str(program), *words],
+            env={**os.environ, "STORE": str(self.directory)},
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+        )
+        if done.returncode:
+            raise UserError(f"The copies in the object store were not read: {done.stderr.strip()}")
+        return done.stdout
+
+
 def run(root: Path, stack_name: str, wanted: str) -> int:
     """Prints the names of all copies, the oldest first; with `wanted`, fetches a copy into build/STACK/copies instead.
 
@@ -36,27 +68,41 @@ def run(root: Path, stack_name: str, wanted: str) -> int:
     Raises UserError without a store or a copy, and if the copy is not complete or has other content.
     """
     found = stack.load(root, stack_name)
+    with opened(root, found) as store:
+        if not wanted:
+            print("\n".join(store.names()) or "There are no copies yet.")
+            return 0
+        name = chosen(store.names(), wanted)
+        target = directory_of(root, stack_name, name)
+        store.fetch(name, target)
+    files = sorted(each.name for each in target.glob(f"{_time(name)}*"))
+    print(f"Wrote {', '.join(files)} to {target.relative_to(root)}/. {_next(name, stack_name)}")
+    return 0
+
+
+def _next(name: str, stack_name: str) -> str:
+    """Returns what a fetched copy is used with."""
+    kind, cluster, _ = name.split("/")
+    if kind == "etcd":
+        return "Copy both to /var/lib/etcd-backup of a master, then run `quorate restore etcd` (docs/on-call.md)."
+    return f"`quorate restore {cluster} --stack {stack_name} --from {name} --plan` restores it."
+
+
+@contextmanager
+def opened(root: Path, found: ValidStack) -> Generator[CopyStore]:
+    """Yields the object store of a stack. Raises UserError if it has none, or its state has no account and key."""
     if found.settings.backups.copies is None:
-        raise UserError(f"{stack_name} has no object store for copies of backups; quorate:backups.copies names one.")
+        raise UserError(f"{found.name} has no object store for copies of backups; quorate:backups.copies names one.")
     with TemporaryDirectory(prefix="quorate-copies-") as name:
         directory = Path(name)
         for file, text in _store(root, found).items():
             (directory / file).write_text(text, encoding="utf-8")
-        there = sorted(filter(_NAME.fullmatch, _ask(directory, "list").splitlines()), key=_moment)
-        if not wanted:
-            print("\n".join(there) or "There are no copies yet.")
-            return 0
-        chosen = _chosen(there, wanted)
-        target = _private(build_directory.of_stack(root, stack_name) / "copies", *chosen.split("/")[:-1])
-        _ask(directory, "get", chosen, str(target))
-    files = sorted(each.name for each in target.glob(f"{_time(chosen)}*"))
-    print(f"Wrote {', '.join(files)} to {target.relative_to(root)}/. docs/masters.md says how to go on.")
-    return 0
+        yield CopyStore(directory)
 
 
-def _chosen(there: Sequence[str], wanted: str) -> str:
+def chosen(there: Sequence[str], wanted: str) -> str:
     """Returns the copy with a name, or the newest one below it. Raises UserError if there is none."""
-    below = [each for each in there if f"{each}/".startswith(f"{wanted}/")]
+    below = [each for each in there if f"{each}/".startswith(f"{wanted.strip('/')}/")]
     if not below:
         advice = did_you_mean(wanted, there) if there else "; there are none"
         raise UserError(f"There is no complete copy {wanted}{advice}.")
@@ -73,9 +119,13 @@ def _moment(copy: str) -> str:
     return _time(copy).replace("-", "")
 
 
-def _private(directory: Path, *folders: str) -> Path:
-    """Creates folders below a directory, which only their owner may read: a backup has Secrets of the cluster."""
-    for folder in ("", *folders):
+def directory_of(root: Path, stack_name: str, name: str) -> Path:
+    """Returns the directory into which a copy is fetched; creates it.
+
+    Only its owner may read it: a backup has Secrets of the cluster.
+    """
+    directory = build_directory.of_stack(root, stack_name)
+    for folder in ("copies", *name.split("/")[:-1]):
         directory = directory / folder
         directory.mkdir(mode=0o700, exist_ok=True)
     return directory
@@ -94,20 +144,3 @@ def _store(root: Path, found: ValidStack) -> dict[str, str]:
     if not output:
         raise UserError(f"The state of {found.name} has no account and key for copies, or was not opened; {advice}.")
     return json.loads(output)
-
-
-def _ask(directory: Path, *words: str) -> str:
-    """Runs the program that machines run too. Returns what it prints. Raises UserError if it fails."""
-    program = directory / "backup-store"
-    program.write_text(scripts.text("backup_store.sh"), encoding="utf-8")
-    done = subprocess.run(
-        ["sh", str(program), *words],
-        env={**os.environ, "STORE": str(directory)},
-        capture_output=True,
-        text=True,
-        errors="replace",
-        check=False,
-    )
-    if done.returncode:
-        raise UserError(f"The copies in the object store were not read: {done.stderr.strip()}")
-    return done.stdout

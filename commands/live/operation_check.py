@@ -9,11 +9,11 @@ from commands.stack import ValidStack
 from console.errors import UserError
 from operations import under_way
 from operations.live_cluster import LiveCluster
-from operations.operation_lease import MAINTENANCE
+from operations.operation_lease import MAINTENANCE, RESTORATION
 
 
 def require_none(root: Path, found: ValidStack, cluster: LiveCluster | None) -> None:
-    """Raises UserError if a maintenance is under way, or if a process works on another operation.
+    """Raises UserError if a maintenance or a restoration is under way, or if a process works on another operation.
 
     A replacement whose machine is removed needs `up`, which sets the new machine up. Prints why the question has no
     answer if there is none: `up` may be the repair. `cluster`: None if it is not connected yet.
@@ -27,7 +27,7 @@ def require_none(root: Path, found: ValidStack, cluster: LiveCluster | None) -> 
     if not operation:
         return
     began = operation.sentence()
-    if operation.kind == MAINTENANCE:
+    if operation.kind in (MAINTENANCE, RESTORATION):
         raise UserError(
             f"{began} `up` may restart another member of a quorum meanwhile. Nothing was changed.\n"
             f"End it with `{known.end}`, then run `up` again."

@@ -1,56 +1,50 @@
-"""`quorate restore etcd`: makes etcd anew of one member's data or of a copy, after its majority is lost for good."""
+"""`quorate restore`: makes etcd anew of one member's data or of a copy, or restores a Galera (galera_restore.py)."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from blueprint.plan.plan import Plan
 from commands import stack
+from commands.live import galera_restore
 from commands.live.machine_shell import machine_shell
+from commands.live.restore_request import RestoreRequest
 from console.errors import UserError
+from openstack.config.wiring import ENVIRONMENT, wiring
 from operations.restoration import etcd_machines, etcd_restoration, etcd_source, restoration_text
 from operations.root_shell import Shell
 from text.quoting import printable
+from text.suggestion import did_you_mean
 
 ETCD = "etcd"
 
 
-@dataclass(frozen=True)
-class RestoreRequest:
-    """What the command line asks for."""
-
-    what: str
-    source: str = ""
-    """MACHINE or MACHINE:COPY; "" to choose."""
-    dead: tuple[str, ...] = ()
-    """Machines that are off and stay off, as the user says."""
-    plan: bool = False
-    confirm: str = ""
-    """The name of the stack, if the user has confirmed the plan."""
-
-
 def run(root: Path, stack_name: str, request: RestoreRequest) -> int:
-    """Restores etcd of a stack, or prints the plan.
+    """Restores etcd or a Galera of a stack, or prints the plan.
 
     Returns 0 if it is done, or with `plan` if it can be; 3 with `plan` if it cannot. Raises UserError with why it is
     not done, or why the run has stopped.
     """
     found = stack.load(root, stack_name)
     _require(found.plan, found.is_rendered, stack_name, request)
+    if request.what != ETCD:
+        return galera_restore.run(root, found, request)
     with machine_shell(found.plan) as shell:
         return restore(found.plan, stack_name, request, shell)
 
 
 def _require(plan: Plan, is_rendered: bool, stack_name: str, request: RestoreRequest) -> None:
-    if request.what != ETCD:
-        raise UserError(
-            f"{request.what} cannot be restored by this command: write etcd. A Galera is restored with "
-            "`quorate action --name mysqld-restore` (docs/openstack.md)."
-        )
+    known = (ETCD, *wiring(plan, ENVIRONMENT).galeras)
+    if request.what not in known:
+        advice = did_you_mean(request.what, known) or f": write one of {', '.join(known)}"
+        raise UserError(f"{request.what} cannot be restored by this command{advice}.")
     if is_rendered:
-        raise UserError(f"{stack_name} is rendered: it has no machines that can be reached. Name a live stack.")
+        raise UserError(f"{stack_name} is rendered: it has nothing that can be reached. Name a live stack.")
+    if request.what != ETCD:
+        if request.dead:
+            raise UserError("--dead is for etcd: a Galera has its members in pods.")
+        return
     if plan.settings.cluster or not plan.members:
         raise UserError(f"Quorate has not set up etcd of {stack_name}: the cluster's own tool restores it.")
 

@@ -80,7 +80,8 @@ parts() { # name
     fetch "$1/$number" "$WORK/part" || return
     [ "$(digest_of "$WORK/part")" = "$digest" ] || die "$1/$number has other content than when it was stored"
     openssl cms -decrypt -binary -inform DER -in "$WORK/part" -recip "$STORE/recipient.crt" \
-      -inkey "$STORE/recipient.key" -out "$WORK/content" || return
+      -inkey "$STORE/recipient.key" -out "$WORK/content" ||
+      die "$1/$number was not decrypted: it is of another stack, of this one with another root secret, or was changed"
     cat "$WORK/content"
   done <"$WORK/complete"
   : >"$WORK/whole"

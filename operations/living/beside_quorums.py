@@ -61,7 +61,7 @@ def _agents(cloud: LivingCloud) -> Iterator[str]:
             state = ", disabled" if each.is_disabled else ""
             yield f"          - {each.kind} on {each.host} is silent for {duration(each.age)}{state}"
     if found.ovn_asked is not None:
-        asked = _age(timedelta(seconds=found.ovn_asked))
+        asked = age(timedelta(seconds=found.ovn_asked))
         yield f"OVN's agents among them answer when Neutron's agents are listed, the last time {asked} ago."
     yield from (f"          - {each}" for each in found.unasked)
 
@@ -88,7 +88,7 @@ def _backups(cloud: LivingCloud) -> Iterator[str]:
             if made:
                 newest[of] = max(made, newest.get(of, made))
         if newest:
-            yield f"{what}: {', '.join(f'{of} {_age(now - made)} ago' for of, made in newest.items())}."
+            yield f"{what}: {', '.join(f'{of} {age(now - made)} ago' for of, made in newest.items())}."
     for each in found:
         if each.is_late(now):
             yield f"          - {each.of}, {each.maker}: {_lateness(each, now)}"
@@ -122,21 +122,21 @@ def _apart(seconds: float) -> str:
 
 
 def _lateness(backup: LivingBackup, now: datetime) -> str:
-    made = f"the newest backup is {_age(now - backup.newest)} old" if backup.newest else "there is no backup"
-    return f"{made}; {backup.stopped or f'its schedule allows {_age(backup.limit)}'}"
+    made = f"the newest backup is {age(now - backup.newest)} old" if backup.newest else "there is no backup"
+    return f"{made}; {backup.stopped or f'its schedule allows {age(backup.limit)}'}"
 
 
 def _untested(test: RestoredTest, now: datetime) -> str:
-    tested = f"the last backup was restored {_age(now - test.newest)} ago" if test.newest else "none was restored"
-    return f"{tested}; {test.problem or f'its schedule allows {_age(test.limit)}'}"
+    tested = f"the last backup was restored {age(now - test.newest)} ago" if test.newest else "none was restored"
+    return f"{tested}; {test.problem or f'its schedule allows {age(test.limit)}'}"
 
 
 def _uncopied(copy: StoredCopy, now: datetime) -> str:
-    made = f"the last one to the object store is {_age(now - copy.newest)} old" if copy.newest else "there is none"
-    return f"{made}; {copy.problem or f'the schedule allows {_age(copy.limit)}'}"
+    made = f"the last one to the object store is {age(now - copy.newest)} old" if copy.newest else "there is none"
+    return f"{made}; {copy.problem or f'the schedule allows {age(copy.limit)}'}"
 
 
-def _age(time: timedelta) -> str:
+def age(time: timedelta) -> str:
     """Returns a time in its two largest units, such as `2 d 7 h`."""
     minutes = max(0, int(time.total_seconds() // 60))
     days, hours = divmod(minutes // 60, 24)

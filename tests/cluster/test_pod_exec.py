@@ -9,7 +9,7 @@ import ssl
 import struct
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
@@ -36,7 +36,10 @@ def result(**status: Any) -> bytes:
 
 
 def run(
-    monkeypatch: pytest.MonkeyPatch, answer: Callable[[socket.socket], None], seconds: float = 5
+    monkeypatch: pytest.MonkeyPatch,
+    answer: Callable[[socket.socket], None],
+    seconds: float = 5,
+    given: Iterable[bytes] | None = None,
 ) -> tuple[str, Any]:
     """Runs a command on a server that answers in this way. Returns its request, and what was returned or raised."""
     listener = socket.create_server(("127.0.0.1", 0))
@@ -55,7 +58,7 @@ def run(
     threading.Thread(target=serve, daemon=True).start()
     access = Access("127.0.0.1", listener.getsockname()[1], "", ssl.create_default_context(), {"Authorization": "x"})
     try:
-        found: Any = pod_exec.run_in_pod(access, POD, ["sh", "-c", "a b"], seconds)
+        found: Any = pod_exec.run_in_pod(access, POD, ["sh", "-c", "a b"], seconds, given)
     except (ApiError, Unreachable) as error:
         found = error
     listener.close()
@@ -136,3 +139,92 @@ def test_a_command_that_was_not_started_is_no_exit_code(monkeypatch: pytest.Monk
 def test_a_silent_server_is_unreachable(monkeypatch: pytest.MonkeyPatch) -> None:
     _, found = run(monkeypatch, lambda _: time.sleep(1), seconds=0.3)
     assert isinstance(found, Unreachable)
+
+
+def received(connection: socket.socket, length: int) -> bytes:
+    found = b""
+    while len(found) < length:
+        part = connection.recv(length - len(found))
+        assert part, "the connection ended"
+        found += part
+    return found
+
+
+def input_frame(connection: socket.socket) -> bytes:
+    """Reads a message of a client, as RFC 6455 says it: a bit for the mask, and one of three kinds of length."""
+    first, second = received(connection, 2)
+    assert (first, second & 0x80) == (0x82, 0x80)
+    size = second & 0x7F
+    if size > 125:
+        wide = 2 if size == 126 else 8
+        size = int.from_bytes(received(connection, wide), "big")
+    mask, payload = received(connection, 4), received(connection, size)
+    unmasked = bytes(byte ^ mask[number % 4] for number, byte in enumerate(payload))
+    assert unmasked[0] == 0, "stream 0 is the standard input"
+    return unmasked[1:]
+
+
+def test_input_arrives_as_it_was_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = [bytes(range(256)) * count + b"end" for count in (0, 1, 300, 512)]
+
+    def then(connection: socket.socket) -> None:
+        assert [input_frame(connection) for _ in parts] == parts
+        connection.sendall(frame(1, b"read") + result(**SUCCESS))
+
+    request, found = run(monkeypatch, upgraded(then=then), given=parts)
+    assert found == CommandOutput("read", "", 0)
+    assert "stdin=true" in request
+    assert "stdin" not in run(monkeypatch, upgraded(result(**SUCCESS)))[0]
+
+
+def test_a_command_that_ends_takes_no_more_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = threading.Event()
+    taken: list[int] = []
+
+    def parts() -> Iterable[bytes]:
+        for number in range(100):
+            taken.append(number)
+            yield bytes(1000)
+            if number == 2:
+                assert ended.wait(5)
+                time.sleep(0.1)
+
+    def then(connection: socket.socket) -> None:
+        input_frame(connection)
+        details = {"causes": [{"reason": "ExitCode", "message": "1"}]}
+        connection.sendall(frame(2, b"no space") + result(status="Failure", reason="NonZeroExitCode", details=details))
+        ended.set()
+        time.sleep(0.5)
+
+    _, found = run(monkeypatch, upgraded(then=then), given=parts())
+    assert (found.errors, found.code) == ("no space", 1)
+    assert len(taken) <= 5
+
+
+def test_a_ping_between_two_parts_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = threading.Event()
+
+    def parts() -> Iterable[bytes]:
+        yield b"one"
+        assert asked.wait(5)
+        time.sleep(0.1)
+        yield b"two"
+
+    def then(connection: socket.socket) -> None:
+        assert input_frame(connection) == b"one"
+        connection.sendall(frame(0, b"hi", operation=9))
+        asked.set()
+        pong = received(connection, 8)
+        assert (pong[0], pong[1]) == (0x8A, 0x82)
+        assert input_frame(connection) == b"two"
+        connection.sendall(result(**SUCCESS))
+
+    _, found = run(monkeypatch, upgraded(then=then), given=parts())
+    assert found.code == 0
+
+
+def test_a_side_that_takes_no_input_ends_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pod_exec, "_TAKEN", 0.3)
+    given = (bytes(2**20) for _ in range(64))
+    _, found = run(monkeypatch, upgraded(then=lambda _: time.sleep(2)), seconds=1, given=given)
+    assert found.code is None

@@ -41,7 +41,13 @@ def take(settings: Settings) -> Path:
     content.write_digests(unfinished)
     name = time.strftime("%Y-%m-%dT%H-%M-%SZ", time.gmtime(began))
     written, seconds = size(data), round(time.time() - began, 1)
-    said = {"position": position, "bytes": written, "seconds": seconds, "tables": tables}
+    said = {
+        "member": settings.member,
+        "position": position,
+        "bytes": written,
+        "seconds": seconds,
+        "tables": tables,
+    }
     (unfinished / "backup.json").write_text(json.dumps(said) + "\n", encoding="utf-8")
     run("sync", "--file-system", str(BACKUPS))
     kept = unfinished.rename(BACKUPS / name)

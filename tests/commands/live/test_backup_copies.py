@@ -37,16 +37,20 @@ class World:
     opened: list[bool]
 
     def put(self, name: str, time: str) -> None:
-        """Puts a copy as a machine does."""
+        """Puts a copy of etcd as a machine does."""
         directory = self.root / "machine"
         directory.mkdir(exist_ok=True)
-        for file, text in {**texts(self.store.endpoint), "program": scripts.text("backup_store.sh")}.items():
-            (directory / file).write_text(text)
         (directory / f"{time}.db").write_text(f"content of {name} at {time}")
         (directory / f"{time}.content").write_text("1 2 3\n")
-        words = ["put", f"etcd/{name}/{time}", str(directory), f"{time}.db", f"{time}.content"]
-        command = ["sh", str(directory / "program"), *words]
-        subprocess.run(command, env={"STORE": str(directory), "PATH": "/usr/bin:/bin"}, check=True)
+        self.put_files(f"etcd/{name}/{time}", directory, f"{time}.db", f"{time}.content")
+
+    def put_files(self, name: str, directory: Path, *files: str) -> None:
+        own = self.root / "account"
+        own.mkdir(exist_ok=True)
+        for file, text in {**texts(self.store.endpoint), "program": scripts.text("backup_store.sh")}.items():
+            (own / file).write_text(text)
+        command = ["sh", str(own / "program"), "put", name, str(directory), *files]
+        subprocess.run(command, env={"STORE": str(own), "PATH": "/usr/bin:/bin"}, check=True)
 
     def run(self, wanted: str = "") -> int:
         return backup_copies.run(self.root, "dev", wanted)
@@ -107,7 +111,9 @@ def test_a_copy_is_fetched_for_its_owner_only(
     assert world.run(wanted) == 0
     directory = world.root / "build/dev/copies"
     assert (directory / f"etcd/{name}/{time}.db").read_text() == f"content of {name} at {time}"
-    assert f"Wrote {time}.content, {time}.db to build/dev/copies/etcd/{name}/." in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert f"Wrote {time}.content, {time}.db to build/dev/copies/etcd/{name}/." in said
+    assert "run `quorate restore etcd`" in said
     assert {path.stat().st_mode & 0o777 for path in (directory, *directory.rglob("*")) if path.is_dir()} == {0o700}
 
 

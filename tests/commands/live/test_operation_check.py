@@ -14,7 +14,7 @@ from commands.stack import ValidStack
 from console.errors import UserError
 from operations import operation_lease
 from operations.live_cluster import LiveCluster
-from operations.operation_lease import REPLACEMENT, CloudOperation, held
+from operations.operation_lease import REPLACEMENT, RESTORATION, CloudOperation, held
 from tests.operations.maintenance.small_cloud import SmallCloud
 from tests.stacks import ROOT
 
@@ -44,6 +44,15 @@ def test_a_maintenance_must_end_first(found: ValidStack, cluster: LiveCluster) -
     assert first.startswith("Maintenance of virt1 is under way: ada@desk began it at 20")
     assert first.endswith("`up` may restart another member of a quorum meanwhile. Nothing was changed.")
     assert second == "End it with `quorate maintenance virt1 --end --stack dev`, then run `up` again."
+
+
+def test_a_restoration_must_be_done_first(found: ValidStack, cluster: LiveCluster) -> None:
+    """Its members may be stopped, and the data of one half replaced."""
+    with held(cluster.api, CloudOperation("mysqld", RESTORATION, source="galera/mysqld/x"), "dev", print):
+        pass
+    end = r"End it with `quorate restore mysqld --from galera/mysqld/x --confirm dev --stack dev`, then"
+    with pytest.raises(UserError, match=rf"(?s)Restoration of mysqld is under way: .*{end}"):
+        operation_check.require_none(ROOT, found, cluster)
 
 
 def test_a_replacement_needs_up_when_its_process_has_ended(found: ValidStack, cluster: LiveCluster) -> None:

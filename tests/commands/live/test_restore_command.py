@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
 
 from blueprint.plan.nodes import Node
 from cluster.pod_exec import CommandOutput
+from commands import stack
 from commands.live import restore_command
-from commands.live.restore_command import RestoreRequest, restore
+from commands.live.restore_command import restore
+from commands.live.restore_request import RestoreRequest
 from console.errors import UserError
 from tests.operations.maintenance.small_cloud import PLAN
 from tests.stacks import ROOT
@@ -91,10 +93,19 @@ def test_a_bare_machine_and_its_api_server_are_left_out() -> None:
 @pytest.mark.parametrize(
     ("stack", "what", "said"),
     [
-        ("dev", "galera", "galera cannot be restored by this command: write etcd"),
-        ("dev", "etcd", "dev is rendered: it has no machines that can be reached"),
+        ("dev", "galera", "galera cannot be restored by this command: write one of etcd, mysqld"),
+        ("dev", "mysql", r"mysql cannot be restored by this command \(did you mean 'mysqld'\?\)"),
+        ("dev", "etcd", "dev is rendered: it has nothing that can be reached"),
+        ("dev", "mysqld", "dev is rendered: it has nothing that can be reached"),
     ],
 )
 def test_what_has_no_machines_is_refused(stack: str, what: str, said: str) -> None:
     with pytest.raises(UserError, match=said):
         restore_command.run(Path(ROOT), stack, RestoreRequest(what, plan=True))
+
+
+def test_a_galera_has_no_machines_that_are_dead(monkeypatch: pytest.MonkeyPatch) -> None:
+    live = replace(stack.load(ROOT, "dev"), target="live")
+    monkeypatch.setattr(stack, "load", lambda _root, _name: live)  # type: ignore[misc]
+    with pytest.raises(UserError, match="--dead is for etcd"):
+        restore_command.run(ROOT, "dev", RestoreRequest("mysqld", dead=("master3",)))

@@ -116,7 +116,7 @@ def test_a_machine_cannot_read_what_it_has_put(machine: Machine) -> None:
     machine.put()
     assert "was not fetched, decrypted and unpacked completely" in machine.get(code=1)
     (machine.own / KEY).write_text(texts(machine.store.endpoint, "another")[KEY])
-    machine.get(code=1)
+    assert f"{NAME}/0000 was not decrypted: it is of another stack, of this one with another" in machine.get(code=1)
     assert not list((machine.root / "got").iterdir())
 
 
