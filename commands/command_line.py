@@ -353,11 +353,20 @@ def copies(
     fetch: Annotated[
         str, typer.Option(help="Fetch and decrypt this copy, or the newest below NAME, such as etcd.", metavar="NAME")
     ] = "",
+    test: Annotated[
+        str,
+        typer.Option(
+            help="Restore this copy, or the newest below NAME, to a scratch server on this host, and compare it.",
+            metavar="NAME",
+        ),
+    ] = "",
 ) -> int:
-    """List the encrypted copies of backups in a stack's object store, or fetch one for a restoration."""
-    from commands.live import backup_copies
+    """List the encrypted copies of backups in a stack's object store, fetch one for a restoration, or test one."""
+    from commands.live import backup_copies, copy_test_command
 
-    return backup_copies.run(_clone(), stack, fetch)
+    if fetch and test:
+        raise typer.BadParameter("fetches the copy itself; leave out --fetch", param_hint="--test")
+    return copy_test_command.run(_clone(), stack, test) if test else backup_copies.run(_clone(), stack, fetch)
 
 
 @_command

@@ -16,6 +16,7 @@ from components.k8s_master import pki
 from components.k8s_master.pki import Pki
 from components.machine import File, MemberQuorum, Parts, Step, Unit
 from files.yaml_writer import literal
+from openstack import scripts
 
 CLIENT_PORT, PEER_PORT = 2379, 2380
 TOKEN = "quorate"  # noqa: S105 - names the cluster, guards nothing
@@ -183,7 +184,7 @@ def parts(machine: Node, members: Sequence[Node], certificates: Pki) -> Parts:
             File(MEMBERS, literal(_script("members.sh")), mode=0o755),
             File(f"{UNITS}/etcd-backup.service", literal(BACKUP_UNIT)),
             File(f"{UNITS}/etcd-backup.timer", literal(BACKUP_TIMER), restarts=Unit("etcd-backup.timer")),
-            File(COPIES, literal(_script("etcd_backup.sh")), mode=0o755),
+            File(COPIES, literal(scripts.text("etcd_backup.sh")), mode=0o755),
             File(f"{UNITS}/etcd-backup-test.service", literal(TEST_UNIT)),
             File(f"{UNITS}/etcd-backup-test.timer", literal(TEST_TIMER), restarts=Unit("etcd-backup-test.timer")),
             File(f"{UNITS}/etcd-defragmentation.service", literal(DEFRAGMENTATION_UNIT)),

@@ -55,6 +55,14 @@ class StoredCopy(Scheduled):
 
 
 @dataclass(frozen=True)
+class CopyTest(Scheduled):
+    """The last time that a copy in the object store, whose name is `maker`, was restored and had the same content."""
+
+    of: str = ""
+    """The database, such as mysqld."""
+
+
+@dataclass(frozen=True)
 class LivingBackup:
     """The newest backup of a database."""
 
@@ -87,6 +95,8 @@ class LivingBackups:
 
     found: tuple[LivingBackup, ...] = ()
     unasked: tuple[str, ...] = ()
+    copy_tests: tuple[CopyTest, ...] = ()
+    """Of each database whose backups are copied to an object store."""
 
 
 def of_etcd(answers: Mapping[str, Answer], *, has_copies: bool = False) -> LivingBackups:

@@ -9,8 +9,8 @@ from datetime import UTC, datetime, timedelta
 from console.progress import duration
 from doctor.checks import CLOCK
 from operations.living import certificates
-from operations.living.backups import LivingBackup, RestoredTest, StoredCopy
-from operations.living.cloud import LivingCloud, is_ready, workload_of
+from operations.living.backups import CopyTest, LivingBackup, RestoredTest, StoredCopy
+from operations.living.cloud import ETCD, LivingCloud, is_ready, workload_of
 
 SERVICES = 12
 """Services that have a line each."""
@@ -82,6 +82,7 @@ def _backups(cloud: LivingCloud) -> Iterator[str]:
         ("Newest backups", [(each.of, each.newest) for each in found]),
         ("Last backups restored and compared", [(each.of, each.test.newest) for each in found if each.test]),
         ("Last copies to the object store", [(each.of, each.copy.newest) for each in found if each.copy]),
+        ("Last copies restored and compared", [(each.of, each.newest) for each in cloud.backups.copy_tests]),
     ):
         newest: dict[str, datetime] = {}
         for of, made in ages:
@@ -96,6 +97,9 @@ def _backups(cloud: LivingCloud) -> Iterator[str]:
             yield f"          - {each.of}, {each.test.maker}: {_untested(each.test, now)}"
         if each.copy and each.copy.is_late(now):
             yield f"          - {each.of}, {each.copy.maker}: {_uncopied(each.copy, now)}"
+    for each in cloud.backups.copy_tests:
+        if each.is_late(now):
+            yield f"          - {each.of}, copies in the object store: {_copy_untested(each, now)}"
     yield from (f"          - {each}" for each in cloud.backups.unasked)
 
 
@@ -134,6 +138,12 @@ def _untested(test: RestoredTest, now: datetime) -> str:
 def _uncopied(copy: StoredCopy, now: datetime) -> str:
     made = f"the last one to the object store is {age(now - copy.newest)} old" if copy.newest else "there is none"
     return f"{made}; {copy.problem or f'the schedule allows {age(copy.limit)}'}"
+
+
+def _copy_untested(test: CopyTest, now: datetime) -> str:
+    tested = f"the last one was restored {age(now - test.newest)} ago" if test.newest else "none was restored yet"
+    name = test.of if test.of == ETCD else f"galera/{test.of}"
+    return f"{tested}; {test.problem or f'`quorate copies --test {name}` restores the newest'}"
 
 
 def age(time: timedelta) -> str:

@@ -11,16 +11,17 @@ from tempfile import TemporaryDirectory
 import contract
 from blueprint.plan.layout import ServicePlan
 from blueprint.plan.plan import Plan
+from cluster.api import ApiError, Unreachable
 from cluster.objects import Object, holds, name, text, texts
 from doctor.login import write_known_hosts
 from openstack import ovn_clients
 from openstack.config.wiring import ENVIRONMENT, wiring
 from operations.live_cluster import LiveCluster
-from operations.living import agents, asking, backups, ceph, certificates, etcd, ovn_agents
+from operations.living import agents, asking, backups, ceph, certificates, copy_tests, etcd, ovn_agents
 from operations.living.agents import LivingAgents
 from operations.living.answers import Answer
 from operations.living.asking import Ask
-from operations.living.backups import LivingBackups
+from operations.living.backups import CopyTest, LivingBackups
 from operations.living.certificates import Certificate
 from operations.living.node_stats import LivingNodes
 from operations.living.quorum import LivingQuorum
@@ -114,13 +115,22 @@ def read_cloud(plan: Plan, cluster: LiveCluster | None, problem: str = "") -> Li
 
 
 def _backups(cluster: LiveCluster | None, plan: Plan, of_etcd: Mapping[str, Answer]) -> LivingBackups:
-    copies = backups.of_etcd(of_etcd, has_copies=plan.settings.backups.copies is not None)
+    has_copies = plan.settings.backups.copies is not None
+    copies = backups.of_etcd(of_etcd, has_copies=has_copies)
     databases = (
         backups.of_galera(cluster.api, wiring(plan, ENVIRONMENT))
         if cluster
         else LivingBackups(unasked=("the backups of Galera were not read: no API server answers",))
     )
-    return LivingBackups((*databases.found, *copies.found), (*databases.unasked, *copies.unasked))
+    unasked = [*databases.unasked, *copies.unasked]
+    tests: tuple[CopyTest, ...] = ()
+    if cluster and has_copies:
+        etcd_ = () if plan.settings.cluster else (ETCD,)
+        try:
+            tests = copy_tests.read(cluster.api, (*wiring(plan, ENVIRONMENT).galeras, *etcd_))
+        except (ApiError, Unreachable) as error:
+            unasked.append(f"when copies were restored was not read: {error}")
+    return LivingBackups((*databases.found, *copies.found), tuple(unasked), tests)
 
 
 def read_quorum(cluster: LiveCluster, name_: str, pods: Sequence[Object]) -> LivingQuorum:

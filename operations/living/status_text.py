@@ -120,6 +120,10 @@ def document(cloud: LivingCloud, found: Sequence[Leave], operation: UnderWay = N
             "unasked": dict(cloud.stats.unasked),
         },
         "backups": [_backup(each) for each in cloud.backups.found],
+        "restored_copies": [
+            {"of": each.of, "copy": each.maker, **_dated(each.newest, each.limit, late=each.is_late(datetime.now(UTC)))}
+            for each in cloud.backups.copy_tests
+        ],
         "servers": [
             {**asdict(each), "members": [list(pair) for pair in each.members], "may_go": each.may_go} for each in found
         ],

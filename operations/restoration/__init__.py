@@ -1,1 +1,1 @@
-"""Restores etcd from a copy or from one member's data, by `quorate restore`."""
+"""Restores etcd or a Galera by `quorate restore`, and tests copies that were fetched from an object store."""

@@ -10,6 +10,7 @@ import struct
 import threading
 import time
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from cluster import pod_exec
 from cluster.api import ApiError, Unreachable
 from cluster.kubeconfig import Access
 from cluster.pod_exec import CommandOutput, PodContainer
+from tests.cluster.test_server_connection import certificate
 
 POD = PodContainer("openstack", "rabbitmq-0", "rabbitmq")
 SUCCESS = {"status": "Success"}
@@ -40,21 +42,33 @@ def run(
     answer: Callable[[socket.socket], None],
     seconds: float = 5,
     given: Iterable[bytes] | None = None,
+    tls: Path | None = None,
 ) -> tuple[str, Any]:
-    """Runs a command on a server that answers in this way. Returns its request, and what was returned or raised."""
+    """Runs a command on a server that answers in this way. Returns its request, and what was returned or raised.
+
+    `tls`: a directory for the server's certificate; None for a server without TLS.
+    """
     listener = socket.create_server(("127.0.0.1", 0))
     received: list[str] = []
 
     def serve() -> None:
         connection, _ = listener.accept()
+        if tls:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(certificate(tls))
+            connection = context.wrap_socket(connection, server_side=True)
         with connection:
             received.append(connection.recv(65536).decode())
             answer(connection)
 
-    def plain(access: Access, timeout: float) -> http.client.HTTPConnection:
-        return http.client.HTTPConnection(access.host, access.port, timeout=timeout)
+    def connected(access: Access, timeout: float) -> http.client.HTTPConnection:
+        if not tls:
+            return http.client.HTTPConnection(access.host, access.port, timeout=timeout)
+        context = ssl.create_default_context()
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        return http.client.HTTPSConnection(access.host, access.port, timeout=timeout, context=context)
 
-    monkeypatch.setattr(pod_exec, "ServerConnection", plain)
+    monkeypatch.setattr(pod_exec, "ServerConnection", connected)
     threading.Thread(target=serve, daemon=True).start()
     access = Access("127.0.0.1", listener.getsockname()[1], "", ssl.create_default_context(), {"Authorization": "x"})
     try:
@@ -164,14 +178,15 @@ def input_frame(connection: socket.socket) -> bytes:
     return unmasked[1:]
 
 
-def test_input_arrives_as_it_was_given(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("has_tls", [False, True])
+def test_input_arrives_as_it_was_given(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, has_tls: bool) -> None:
     parts = [bytes(range(256)) * count + b"end" for count in (0, 1, 300, 512)]
 
     def then(connection: socket.socket) -> None:
         assert [input_frame(connection) for _ in parts] == parts
         connection.sendall(frame(1, b"read") + result(**SUCCESS))
 
-    request, found = run(monkeypatch, upgraded(then=then), given=parts)
+    request, found = run(monkeypatch, upgraded(then=then), given=parts, tls=tmp_path if has_tls else None)
     assert found == CommandOutput("read", "", 0)
     assert "stdin=true" in request
     assert "stdin" not in run(monkeypatch, upgraded(result(**SUCCESS)))[0]
@@ -201,7 +216,8 @@ def test_a_command_that_ends_takes_no_more_input(monkeypatch: pytest.MonkeyPatch
     assert len(taken) <= 5
 
 
-def test_a_ping_between_two_parts_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("has_tls", [False, True])
+def test_a_ping_between_two_parts_is_answered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, has_tls: bool) -> None:
     asked = threading.Event()
 
     def parts() -> Iterable[bytes]:
@@ -219,7 +235,7 @@ def test_a_ping_between_two_parts_is_answered(monkeypatch: pytest.MonkeyPatch) -
         assert input_frame(connection) == b"two"
         connection.sendall(result(**SUCCESS))
 
-    _, found = run(monkeypatch, upgraded(then=then), given=parts())
+    _, found = run(monkeypatch, upgraded(then=then), given=parts(), tls=tmp_path if has_tls else None)
     assert found.code == 0
 
 

@@ -11,11 +11,13 @@ from pathlib import Path
 import pytest
 
 from components.k8s_master import backup_copies, etcd
+from console.errors import UserError
 from openstack import scripts
 from openstack.backup_store import KEY
 from operations.living import backups
 from operations.living.answers import Answer
 from operations.living.backups import LivingBackup
+from operations.restoration import copy_test
 from tests.object_store import object_store
 from tests.openstack.scripts.test_backup_store import texts
 from tests.proof.etcd_machines import Master, masters
@@ -114,6 +116,25 @@ def test_a_copy_in_the_object_store_restores_what_a_machine_has_lost(first: Mast
         assert store.refused == []
     assert sorted(each.name for each in copies(first).iterdir()) == [f"{made.stem}.content", made.name]
     assert "was restored and has its content" in run(first, "test")
+
+
+def test_a_fetched_copy_is_restored_on_the_host_that_has_the_key(
+    first: Master, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As `quorate copies --test etcd` does."""
+    save(first)
+    run(first, "keep")
+    monkeypatch.setenv("PATH", f"{first.root / 'bin'}:{os.environ['PATH']}")
+    copy_test.require_programs(copy_test.ETCD)
+    fetched = tmp_path / "fetched"
+    shutil.copytree(copies(first), fetched)
+    record = next(fetched.glob("*.content")).read_text().strip()
+    assert copy_test.of_etcd(fetched) == record
+    shutil.rmtree(fetched)
+    shutil.copytree(copies(first), fetched)
+    _damage(next(fetched.glob("*.db")))
+    with pytest.raises(UserError, match="The copy is not restored:"):
+        copy_test.of_etcd(fetched)
 
 
 def test_old_values_that_are_removed_meanwhile_make_another_copy(first: Master) -> None:

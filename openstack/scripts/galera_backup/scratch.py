@@ -37,23 +37,8 @@ def compare(_settings: Settings) -> None:
     Raises Refused or CalledProcessError if it is damaged, cannot be restored, or has other content.
     """
     backup, began = chosen(), time.monotonic()
-    said = record(backup)
-    if "tables" not in said:
-        raise Refused(f"{backup.name} has no record of its content: an earlier version made it; test the next one")
-    content.require_digests(backup)
     scratch = BACKUPS / SCRATCH
-    shutil.rmtree(scratch, ignore_errors=True)
-    try:
-        require_space(BACKUPS, said["bytes"])
-        scratch.mkdir(mode=0o700)
-        data = scratch / "data"
-        run("mariadb-backup", "--no-defaults", "--copy-back", f"--target-dir={backup / 'data'}", f"--datadir={data}")
-        with _server(data, scratch / "socket") as server:
-            content.require_tables(said["tables"], content.tables(*server))
-            tables, rows = content.read_all(*server)
-            run(*server, "-e", _WRITE)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+    tables, rows = restored(backup, scratch, scratch / "socket")
     seconds = round(time.monotonic() - began, 1)
     now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     found = {"at": now, "tables": tables, "rows": rows, "seconds": seconds}
@@ -61,17 +46,42 @@ def compare(_settings: Settings) -> None:
     say(f"{backup.name} was restored and has its content: {tables} tables, {rows} rows, {seconds:.0f} s")
 
 
+def restored(backup: Path, scratch: Path, socket: Path, *options: str) -> tuple[int, int]:
+    """Restores a backup into the directory `scratch`, which is deleted afterwards, and compares its content.
+
+    `socket`: of the server on it. `options`: further options of mariadbd. Returns the number of tables and of rows.
+    Raises Refused or CalledProcessError if the backup is damaged, cannot be restored, or has other content.
+    """
+    said = record(backup)
+    if "tables" not in said:
+        raise Refused(f"{backup.name} has no record of its content: an earlier version made it; test the next one")
+    content.require_digests(backup)
+    shutil.rmtree(scratch, ignore_errors=True)
+    try:
+        require_space(scratch.parent, said["bytes"])
+        scratch.mkdir(mode=0o700)
+        data = scratch / "data"
+        run("mariadb-backup", "--no-defaults", "--copy-back", f"--target-dir={backup / 'data'}", f"--datadir={data}")
+        with _server(data, socket, *options) as server:
+            content.require_tables(said["tables"], content.tables(*server))
+            found = content.read_all(*server)
+            run(*server, "-e", _WRITE)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    return found
+
+
 @contextmanager
-def _server(data: Path, socket: Path) -> Generator[tuple[str, ...]]:
+def _server(data: Path, socket: Path, *further: str) -> Generator[tuple[str, ...]]:
     """Runs mariadbd on a copy of a backup. Yields the command line of its client.
 
-    The client uses the account of the operating system's user, which each member has. Raises Refused if the server does
-    not start, ends by itself, or does not end when it is asked.
+    The client uses the account of the operating system's user, which each member has. `further`: options of mariadbd.
+    Raises Refused if the server does not start, ends by itself, or does not end when it is asked.
     """
     log = data.parent / "log"
     options = [f"--datadir={data}", f"--socket={socket}", f"--log-error={log}", f"--pid-file={data.parent / 'pid'}"]
     alone = ["--skip-networking", "--wsrep-on=OFF"]
-    server = subprocess.Popen(["mariadbd", "--no-defaults", *options, *alone], stderr=subprocess.DEVNULL)
+    server = subprocess.Popen(["mariadbd", "--no-defaults", *options, *alone, *further], stderr=subprocess.DEVNULL)
     client = ("mariadb", "--no-defaults", f"--socket={socket}", "-rNB")
     try:
         _wait(server, client, log)

@@ -12,12 +12,13 @@ import pytest
 from blueprint.plan.nodes import Node
 from blueprint.plan.planner import plan
 from blueprint.stackfile.settings import ExistingCluster, Ssh
-from cluster.api import Api, Reply, Unreachable
+from cluster.api import Api, ApiError, Reply, Unreachable
 from cluster.objects import Object
 from operations.live_cluster import LiveCluster
 from operations.living import asking
 from operations.living.answers import Answer
 from operations.living.cloud import LivingCloud, read_cloud, read_quorum
+from tests.components.k8s_master.test_backup_copies import COPIES
 from tests.operations.living.living_cloud import pod, ready_node
 from tests.operations.living.recorded_answers import answers
 from tests.stacks import full_size, parsed
@@ -44,11 +45,15 @@ Servers:
 class Cluster:
     """An API server that lists pods and budgets."""
 
-    def __init__(self, *pods: Object) -> None:
-        self.pods = list(pods)
+    def __init__(self, *pods: Object, refusal: int = 404) -> None:
+        self.pods, self.refusal = list(pods), refusal
 
     def items(self, path: str) -> tuple[list[Object], str]:
         return (self.pods if "/pods" in path else []), "1"
+
+    def ask(self, method: str, path: str) -> Object:
+        """Refuses every object, as a cluster that has none of them."""
+        raise ApiError(self.refusal, method, path.rpartition("/")[2])
 
 
 def member(name: str, node: str) -> Object:
@@ -231,6 +236,19 @@ def test_backups_are_asked_with_the_quorums() -> None:
     without = read_cloud(PLAN, None, "the API server does not answer").backups
     assert without.found == ()
     assert [line.split()[1] for line in without.unasked] == ["backups", "copies"]
+
+
+@pytest.mark.usefixtures("answering")
+def test_restored_copies_are_read_where_the_stack_has_copies() -> None:
+    made = replace(PLAN, settings=parsed(full_size("100", backups={"copies": COPIES})))
+    found = {
+        status: read_cloud(made, LiveCluster(cast("Api", Cluster(*MEMBERS, refusal=status)), made, "admin", ())).backups
+        for status in (404, 403)
+    }
+    assert [(each.of, each.newest) for each in found[404].copy_tests] == [("mysqld", None), ("etcd", None)]
+    assert found[403].copy_tests == ()
+    assert found[403].unasked[-1] == "when copies were restored was not read: 403 GET: quorate-copy-tests"
+    assert read(*MEMBERS).backups.copy_tests == ()
 
 
 @pytest.mark.usefixtures("answering")

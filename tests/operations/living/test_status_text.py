@@ -11,7 +11,7 @@ import pytest
 from blueprint.plan.planner import plan
 from operations.living import beside_quorums, status_text
 from operations.living.agents import LivingAgent, LivingAgents
-from operations.living.backups import LivingBackup, LivingBackups, RestoredTest, StoredCopy
+from operations.living.backups import CopyTest, LivingBackup, LivingBackups, RestoredTest, StoredCopy
 from operations.living.certificates import Certificate
 from operations.living.cloud import LivingCloud
 from operations.living.leaving import leaves
@@ -159,6 +159,34 @@ def test_copies_in_the_object_store_that_are_late_are_named() -> None:
     document = status_text.document(living(PLAN, backups=LivingBackups(made)), ())
     assert [each["copied"]["late"] for each in document["backups"]] == [True, False, True, False]
     assert "Last copies" not in shown(living(PLAN, backups=LivingBackups((LivingBackup("mysqld", "x", now, limit),))))
+
+
+def test_copies_that_nobody_has_restored_are_named() -> None:
+    now, limit = datetime.now(UTC), timedelta(days=31)
+    made = (
+        CopyTest("galera/mysqld/x", now - timedelta(days=3, minutes=1), limit, of="mysqld"),
+        CopyTest("galera/own/x", now - timedelta(days=40, minutes=1), limit, of="own"),
+        CopyTest("etcd/master1/x", now - timedelta(minutes=1), limit, problem="the test of y failed", of="etcd"),
+        CopyTest("", None, limit, of="neutron-mysqld"),
+    )
+    cloud = living(PLAN, backups=LivingBackups(copy_tests=made))
+    text = shown(cloud)
+    assert "Last copies restored and compared: mysqld 3 d 0 h ago, own 40 d 0 h ago, etcd 1 min ago.\n" in text
+    of = "copies in the object store"
+    own = "the last one was restored 40 d 0 h ago; `quorate copies --test galera/own` restores the newest"
+    assert f"own, {of}: {own}\n" in text
+    assert f"etcd, {of}: the last one was restored 1 min ago; the test of y failed\n" in text
+    assert f"neutron-mysqld, {of}: none was restored yet; `quorate copies --test galera/neutron-mysqld`" in text
+    assert f"mysqld, {of}: the last" not in text.replace("neutron-mysqld", "")
+    assert status_text.exit_code(cloud) == status_text.exit_code(living(PLAN))
+    document = status_text.document(cloud, ())["restored_copies"]
+    assert [(each["of"], each["late"]) for each in document] == [
+        ("mysqld", False),
+        ("own", True),
+        ("etcd", True),
+        ("neutron-mysqld", True),
+    ]
+    json.dumps(document)
 
 
 def test_disks_that_fill_and_clocks_that_differ_are_named() -> None:

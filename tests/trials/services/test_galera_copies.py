@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
+import os
 import subprocess
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,6 +16,7 @@ from cluster.kubeconfig import Access
 from cluster.objects import Object
 from cluster.pod_exec import CommandOutput, PodContainer
 from commands.live.backup_copies import CopyStore
+from console.errors import UserError
 from openstack import scripts
 from openstack.backup_store import KEY
 from openstack.config.wiring import ENVIRONMENT, wiring
@@ -23,8 +24,10 @@ from operations import action_job, wholeness_wait
 from operations.actions import of_plan
 from operations.live_cluster import LiveCluster
 from operations.living.quorum import LivingMember, LivingQuorum
+from operations.restoration import copy_test
 from operations.restoration.galera_restoration import GaleraRestoration
 from operations.restoration.galera_source import named, require_whole
+from tests.fakes import script
 from tests.object_store import object_store
 from tests.openstack.scripts.test_backup_store import texts
 from tests.operations.restoration.galera_cloud import GaleraCloud, use_galera
@@ -102,6 +105,8 @@ def test_new_members_get_the_data_of_a_copy(
             (account / name).write_text(text)
         with ServiceTestbed(root) as testbed:
             copy, saved = _saved_and_copied(GaleraCluster(testbed, containers["mysqld/mariadb"]), containers, account)
+        monkeypatch.setenv("PATH", f"{_programs(root, tmp_path / 'bin')}:{os.environ['PATH']}")
+        _test_of_the_copy(_fetched(copy, account, tmp_path / "tested"))
         with ServiceTestbed(root) as testbed:
             cluster = GaleraCluster(testbed, containers["mysqld/mariadb"])
             cluster.start(*cluster.members)
@@ -148,16 +153,45 @@ def _saved_and_copied(
     return f"galera/mysqld/{backup.name}", saved
 
 
+def _programs(root: Path, directory: Path) -> Path:
+    """Returns a directory with MariaDB's programs of the root, which run on this host with their own libraries."""
+    directory.mkdir()
+    loader = f"{root}/lib64/ld-linux-x86-64.so.2 --library-path {root}/usr/lib/x86_64-linux-gnu"
+    for path, options in (
+        ("usr/sbin/mariadbd", f" --lc-messages-dir={root}/usr/share/mysql"),
+        ("usr/bin/mariadb", ""),
+        ("usr/bin/mariadb-backup", ""),
+    ):
+        script(directory, Path(path).name, f'exec {loader} {root}/{path} "$@"{options}')
+    return directory
+
+
+def _test_of_the_copy(backup: Path) -> None:
+    """As `quorate copies --test galera/mysqld` does: a sound copy is restored, and a changed byte is noticed."""
+    copy_test.require_programs(copy_test.GALERA)
+    began = time.monotonic()
+    print(f"restored on this host and compared: {copy_test.of_galera(backup)}, {time.monotonic() - began:.0f} s")
+    assert sorted(each.name for each in backup.parent.iterdir()) == [backup.name]
+    table = backup / "data/bank/transfer.ibd"
+    content = bytearray(table.read_bytes())
+    content[len(content) // 2] ^= 1
+    table.write_bytes(content)
+    with pytest.raises(UserError, match=r"other content than when it was made in data/bank/transfer\.ibd"):
+        copy_test.of_galera(backup)
+
+
+def _fetched(copy: str, account: Path, target: Path) -> Path:
+    target.mkdir()
+    CopyStore(account).fetch(copy, target)
+    return target / copy.rpartition("/")[2]
+
+
 def _restoration(cloud: RealGalera, copy: str, account: Path, directory: Path) -> GaleraRestoration:
     actions = {each.name: each for each in of_plan(PLAN)}
     members = wiring(PLAN, ENVIRONMENT).members("mysqld")
 
     def fetch() -> Path:
-        target = directory / "copies"
-        shutil.rmtree(target, ignore_errors=True)
-        target.mkdir()
-        CopyStore(account).fetch(copy, target)
-        backup = target / copy.rpartition("/")[2]
+        backup = _fetched(copy, account, directory / "copies")
         require_whole(backup, members)
         return backup
 
