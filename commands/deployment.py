@@ -17,7 +17,7 @@ from commands.engine.event_pipe import RunSummary
 from commands.engine.operation import Operation, Result
 from commands.engine.passphrase import Command, SecretAccess
 from commands.engine.run_display import RunDisplay
-from commands.live import connection, live_check, operation_check, virt_host_check
+from commands.live import connection, live_check, operation_check, state_copy, virt_host_check
 from commands.plan.stack_check import show_summary, validated_stack
 from commands.rendered import tree_check
 from commands.review import audit_report
@@ -61,6 +61,8 @@ def up(root: Path, name: str, *, refresh_first: bool = False, is_verbose: bool =
             live_check.show_failing(operation.cluster, display.messages.failing)
         if operation.stack.sets_up_machines and (kubeconfig := operation.output(KUBECONFIG_OUTPUT)):
             atomic.write_private(connection.own_kubeconfig(root, name), kubeconfig)
+        if not result.code and not result.was_interrupted:
+            state_copy.put(operation, found)
     if result.code or result.was_interrupted:
         return failure("up", name, result, display)
     tree = Path("build") / name

@@ -7,21 +7,16 @@ placeholders.
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
 import pulumi
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from blueprint.openstack import given_secret
+from formats.derived_secret import derive
 
 T = TypeVar("T")
-
-LENGTH = 32
-"""Length of a derived secret in bytes: that of a Fernet key."""
 
 
 @dataclass(frozen=True)
@@ -57,16 +52,6 @@ class Keyring:
         if key.startswith(given_secret.PREFIX):  # a preview without the value: an update without it is refused
             return placeholder(key)
         return derive(root, self.environment, key.partition(":")[0], self.generation(key))
-
-
-def derive(root: str, environment: str, name: str, generation: int) -> str:
-    """Derives a secret from the root secret by HKDF (RFC 5869).
-
-    Returns 44 characters of base64, as a Fernet key has.
-    """
-    purpose = f"quorate/{environment}/{name}/{generation}".encode()
-    key = HKDF(algorithm=SHA256(), length=LENGTH, salt=None, info=purpose).derive(root.encode())
-    return base64.urlsafe_b64encode(key).decode()
 
 
 def placeholder(name: str) -> str:

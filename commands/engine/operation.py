@@ -179,6 +179,19 @@ class Operation:
         done = self._ask("output", name, "--show-secrets")
         return None if done.returncode else done.stdout
 
+    def configuration(self) -> dict[str, Any]:
+        """Returns the decrypted configuration of the workspace's stack file: texts, and mappings of texts, by key.
+
+        Raises UserError if it cannot be decrypted.
+        """
+        words = ["config", "--json", "--show-secrets", "--stack", self.stack.name]
+        command = [self.engine.pulumi, "-C", self.workspace.project, "--non-interactive", *words]
+        done = subprocess.run(command, env=self.environment(), text=True, check=False, capture_output=True)
+        if done.returncode:
+            raise UserError(f"The secrets of {self.stack.name} were not decrypted: {done.stderr.strip()}")
+        found: dict[str, Any] = json.loads(done.stdout)
+        return {key: each.get("objectValue", each.get("value")) for key, each in found.items()}
+
     def give_deployment(self, deployment: Mapping[str, Any]) -> None:
         """Replaces the stack's state. The backend keeps the previous state in the stack's history."""
         self._state("import", document=json.dumps(deployment))

@@ -1,33 +1,33 @@
 """`quorate copies`: lists the encrypted copies of backups in a stack's object store, or fetches and decrypts one.
 
-The stack's state has the account and the key, so that neither a cluster nor a machine is needed. They are in files of a
-temporary directory while the program runs, and in no argument.
+Neither a cluster nor a machine is needed. The account and the key (store_account.py) are in files of a temporary
+directory while the program runs, and in no argument.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from commands import build_directory, stack
-from commands.engine import passphrase
-from commands.engine.operation import Operation
+from commands.live import store_account
 from commands.stack import ValidStack
 from console.errors import UserError
-from contract import BACKUP_STORE_OUTPUT
 from openstack import scripts
 from text.suggestion import did_you_mean
-from toolchain.engine import installed
 
-_NAME = re.compile(r"(etcd|galera)/[a-z0-9][a-z0-9.-]*/[0-9-]{8,10}T[0-9-]{6,8}Z")
+STATE = "state"
+"""How names of copies of Pulumi's state begin."""
+_NAME = re.compile(rf"(etcd|galera|{STATE})/[A-Za-z0-9][A-Za-z0-9._-]*/[0-9-]{{8,10}}T[0-9-]{{6,8}}Z")
 """Matches names of copies. Others in the bucket are none, and could name a file elsewhere."""
+
+_DONE = {"list": "read", "get": "read", "put": "written"}
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,10 @@ class CopyStore:
         """Decrypts a copy into a directory. Raises UserError if it is not complete, or of another stack."""
         self._ask("get", name, str(target))
 
+    def put(self, name: str, directory: Path, file: str) -> None:
+        """Encrypts a file or a directory that is in `directory`, and stores it as a copy. Raises UserError."""
+        self._ask("put", name, str(directory), file)
+
     def _ask(self, *words: str) -> str:
         program = self.directory / "backup-store"
         program.write_text(scripts.text("backup_store.sh"), encoding="utf-8")
@@ -56,7 +60,7 @@ class CopyStore:
             check=False,
         )
         if done.returncode:
-            raise UserError(f"The copies in the object store were not read: {done.stderr.strip()}")
+            raise UserError(f"The copies in the object store were not {_DONE[words[0]]}: {done.stderr.strip()}")
         return done.stdout
 
 
@@ -76,28 +80,36 @@ def run(root: Path, stack_name: str, wanted: str) -> int:
         target = directory_of(root, stack_name, name)
         store.fetch(name, target)
     files = sorted(each.name for each in target.glob(f"{_time(name)}*"))
-    print(f"Wrote {', '.join(files)} to {target.relative_to(root)}/. {_next(name, stack_name)}")
+    print(f"Wrote {', '.join(files)} to {target.relative_to(root)}/. {_next(name, root, stack_name)}")
     return 0
 
 
-def _next(name: str, stack_name: str) -> str:
+def _next(name: str, root: Path, stack_name: str) -> str:
     """Returns what a fetched copy is used with."""
-    kind, cluster, _ = name.split("/")
+    kind, of, time = name.split("/")
+    if kind == STATE:
+        state = stack.main_workspace(root, stack_name, os.environ).state_directory
+        return f"`cp -a build/{stack_name}/copies/{STATE}/{of}/{time}/. {state}/` puts the state back."
     if kind == "etcd":
         return "Copy both to /var/lib/etcd-backup of a master, then run `quorate restore etcd` (docs/on-call.md)."
-    return f"`quorate restore {cluster} --stack {stack_name} --from {name} --plan` restores it."
+    return f"`quorate restore {of} --stack {stack_name} --from {name} --plan` restores it."
 
 
 @contextmanager
 def opened(root: Path, found: ValidStack) -> Generator[CopyStore]:
-    """Yields the object store of a stack. Raises UserError if it has none, or its state has no account and key."""
+    """Yields the object store of a stack. Raises UserError if it has none, or if account and key are not found."""
     if found.settings.backups.copies is None:
         raise UserError(f"{found.name} has no object store for copies of backups; quorate:backups.copies names one.")
     with TemporaryDirectory(prefix="quorate-copies-") as name:
         directory = Path(name)
-        for file, text in _store(root, found).items():
-            (directory / file).write_text(text, encoding="utf-8")
-        yield CopyStore(directory)
+        yield store_in(directory, store_account.files(root, found))
+
+
+def store_in(directory: Path, files: Mapping[str, str]) -> CopyStore:
+    """Returns the object store of an account, whose files it writes into a directory."""
+    for file, text in files.items():
+        (directory / file).write_text(text, encoding="utf-8")
+    return CopyStore(directory)
 
 
 def chosen(there: Sequence[str], wanted: str) -> str:
@@ -129,18 +141,3 @@ def directory_of(root: Path, stack_name: str, name: str) -> Path:
         directory = directory / folder
         directory.mkdir(mode=0o700, exist_ok=True)
     return directory
-
-
-def _store(root: Path, found: ValidStack) -> dict[str, str]:
-    """Returns what the program reads, by the names of files. Raises UserError if the stack's state does not have it."""
-    workspace = stack.main_workspace(root, found.name, os.environ)
-    advice = f"run `quorate up --stack {found.name}` once with quorate:backups.copies"
-    if workspace.state_file and not workspace.has_state:
-        raise UserError(f"Stack {found.name} has no state, so there are no copies of its backups yet; {advice}.")
-    access = passphrase.choose("copies", found, workspace, os.environ)
-    operation = Operation(installed(root), found, workspace, access.variables)
-    operation.open(keep_secrets=True)
-    output = operation.output(BACKUP_STORE_OUTPUT)
-    if not output:
-        raise UserError(f"The state of {found.name} has no account and key for copies, or was not opened; {advice}.")
-    return json.loads(output)

@@ -13,9 +13,9 @@ import pytest
 from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
 from components.cloud import Cloud, CloudArgs
-from components.secrets import derive
 from components.target.render import Render
 from formats import ssh_key
+from formats.derived_secret import derive
 from openstack.config import cephx
 from openstack.config.formats import public_text, secret_names, secret_text
 from openstack.config.layers import ConfigFile, Layer, Origin, Secret, TextFile
