@@ -42,25 +42,31 @@ def job_of(spec: Object, action: Action, backup: str = "") -> Object:
 
     `backup`: the backup to restore; empty for the action's default.
     """
-    metadata = mapping(spec, "template", "metadata")
-    labels = {key: value for key, value in mapping(metadata, "labels").items() if key.startswith("app.kubernetes.io/")}
+    metadata = pod_metadata(spec)
     pod = mapping(spec, "template", "spec")
     if backup:
         containers = [{**each, "env": [*listed(each, "env"), _choice(backup)]} for each in listed(pod, "containers")]
         pod = {**pod, "containers": containers}
     kept = {key: spec[key] for key in ("backoffLimit", "activeDeadlineSeconds") if key in spec}
-    annotations = {
-        key: value for key, value in mapping(metadata, "annotations").items() if key == contract.COMPANION_OF
-    }
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",
         "metadata": {
             "generateName": f"{action.name}-by-hand-",
-            "labels": labels,
+            "labels": metadata["labels"],
             "annotations": {contract.ACTION: action.name},
         },
-        "spec": {**kept, "template": {"metadata": {"labels": labels, "annotations": annotations}, "spec": pod}},
+        "spec": {**kept, "template": {"metadata": metadata, "spec": pod}},
+    }
+
+
+def pod_metadata(spec: Object) -> Object:
+    """Returns the labels and annotations of a Job spec's pods, without those that the API server added."""
+    found = mapping(spec, "template", "metadata")
+    labels, annotations = mapping(found, "labels"), mapping(found, "annotations")
+    return {
+        "labels": {key: value for key, value in labels.items() if key.startswith("app.kubernetes.io/")},
+        "annotations": {key: value for key, value in annotations.items() if key == contract.COMPANION_OF},
     }
 
 

@@ -125,15 +125,8 @@ class Operation:
 
     def give_root_secret(self, secret: str) -> None:
         """Writes a root secret into the copy of the stack file, encrypted with the stack's passphrase."""
-        command = ["config", "set", "--secret", ROOT_SECRET, "--stack", self.stack.name]
-        done = subprocess.run(
-            [self.engine.pulumi, "-C", self.workspace.project, "--non-interactive", *command],
-            input=secret,  # on standard input: an argument is readable by everyone on the machine
-            env=self.environment(),
-            text=True,
-            check=False,
-            capture_output=True,
-        )
+        # On standard input: an argument is readable by everyone on the machine.
+        done = self._ask("config", "set", "--secret", ROOT_SECRET, document=secret)
         if done.returncode:
             raise UserError(f"The root secret of {self.stack.name} could not be encrypted: {done.stderr.strip()}")
 
@@ -176,7 +169,7 @@ class Operation:
 
     def output(self, name: str) -> str | None:
         """Returns a secret output of the stack, a text; None if the stack does not have it."""
-        done = self._ask("output", name, "--show-secrets")
+        done = self._ask("stack", "output", name, "--show-secrets")
         return None if done.returncode else done.stdout
 
     def configuration(self) -> dict[str, Any]:
@@ -184,9 +177,7 @@ class Operation:
 
         Raises UserError if it cannot be decrypted.
         """
-        words = ["config", "--json", "--show-secrets", "--stack", self.stack.name]
-        command = [self.engine.pulumi, "-C", self.workspace.project, "--non-interactive", *words]
-        done = subprocess.run(command, env=self.environment(), text=True, check=False, capture_output=True)
+        done = self._ask("config", "--json", "--show-secrets")
         if done.returncode:
             raise UserError(f"The secrets of {self.stack.name} were not decrypted: {done.stderr.strip()}")
         found: dict[str, Any] = json.loads(done.stdout)
@@ -197,14 +188,14 @@ class Operation:
         self._state("import", document=json.dumps(deployment))
 
     def _state(self, verb: str, *options: str, document: str | None = None) -> str:
-        done = self._ask(verb, *options, document=document)
+        done = self._ask("stack", verb, *options, document=document)
         if done.returncode:
             raise UserError(f"`pulumi stack {verb}` failed for {self.stack.name}: {done.stderr.strip()}")
         return done.stdout
 
     def _ask(self, *words: str, document: str | None = None) -> subprocess.CompletedProcess[str]:
-        """Runs a `pulumi stack` command. `document`: its standard input."""
-        command = [self.engine.pulumi, "-C", self.workspace.project, "--non-interactive", "stack", *words]
+        """Runs a command of Pulumi that asks or changes the stack at once. `document`: its standard input."""
+        command = [self.engine.pulumi, "-C", self.workspace.project, "--non-interactive", *words]
         return subprocess.run(
             [*command, "--stack", self.stack.name],
             input=document,

@@ -20,11 +20,13 @@ from commands.live import store_account
 from commands.stack import ValidStack
 from console.errors import UserError
 from openstack import scripts
+from operations.restoration.copy_test import ETCD
+from operations.restoration.galera_source import KIND as GALERA
 from text.suggestion import did_you_mean
 
 STATE = "state"
 """How names of copies of Pulumi's state begin."""
-_NAME = re.compile(rf"(etcd|galera|{STATE})/[A-Za-z0-9][A-Za-z0-9._-]*/[0-9-]{{8,10}}T[0-9-]{{6,8}}Z")
+_NAME = re.compile(rf"({ETCD}|{GALERA}|{STATE})/[A-Za-z0-9][A-Za-z0-9._-]*/[0-9-]{{8,10}}T[0-9-]{{6,8}}Z")
 """Matches names of copies. Others in the bucket are none, and could name a file elsewhere."""
 
 _DONE = {"list": "read", "get": "read", "put": "written"}
@@ -90,7 +92,7 @@ def _next(name: str, root: Path, stack_name: str) -> str:
     if kind == STATE:
         state = stack.main_workspace(root, stack_name, os.environ).state_directory
         return f"`cp -a build/{stack_name}/copies/{STATE}/{of}/{time}/. {state}/` puts the state back."
-    if kind == "etcd":
+    if kind == ETCD:
         return "Copy both to /var/lib/etcd-backup of a master, then run `quorate restore etcd` (docs/on-call.md)."
     return f"`quorate restore {of} --stack {stack_name} --from {name} --plan` restores it."
 

@@ -14,7 +14,7 @@ from commands.stack import ValidStack
 from console.errors import UserError
 from console.progress import duration
 from operations.living import copy_tests
-from operations.restoration import copy_test
+from operations.restoration import copy_test, galera_source
 from text.quoting import printable
 
 
@@ -48,7 +48,7 @@ def run(root: Path, stack_name: str, wanted: str) -> int:
 
 def _kind(wanted: str) -> str:
     kind = wanted.partition("/")[0]
-    if kind not in (copy_test.ETCD, copy_test.GALERA):
+    if kind not in (copy_test.ETCD, galera_source.KIND):
         raise UserError(f"--test {wanted}: write etcd, a Galera such as galera/mysqld, or the name of a copy.")
     return kind
 

@@ -15,9 +15,10 @@ from console.errors import UserError
 from openstack import scripts
 from openstack.scripts.galera_backup import scratch
 from openstack.scripts.galera_backup.backup_files import Refused
+from operations.restoration.galera_source import KIND as GALERA
 
-ETCD, GALERA = "etcd", "galera"
-"""Kinds of copies, with which their names begin."""
+ETCD = "etcd"
+"""How names of copies of etcd begin."""
 _PROGRAMS = {
     ETCD: (("etcd", "etcdctl", "etcdutl"), "those of etcd's release"),
     GALERA: (("mariadbd", "mariadb", "mariadb-backup"), "Debian's mariadb-server and mariadb-backup"),

@@ -12,13 +12,12 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import contract
 from cluster.objects import Object, at, has_ended, listed, mapping, name, text
 from cluster.pod_exec import PodContainer, run_in_pod
 from console.errors import UserError
 from openstack import scripts
 from openstack.config.wiring import ENVIRONMENT
-from operations.action_job import template
+from operations.action_job import pod_metadata, template
 from operations.actions import Action
 from operations.live_cluster import LiveCluster
 
@@ -72,19 +71,10 @@ def pod_of(job: Object, test: str) -> Object:
     """Returns a pod that does nothing, with the volumes of a Job's."""
     spec = mapping(job, "template", "spec")
     container = {**listed(spec, "containers")[0], "command": ["sleep", str(LIMIT)], "args": []}
-    labels = mapping(job, "template", "metadata", "labels").items()
     return {
         "apiVersion": "v1",
         "kind": "Pod",
-        "metadata": {
-            "generateName": f"{test}-receives-",
-            "labels": {key: value for key, value in labels if key.startswith("app.kubernetes.io/")},
-            "annotations": {
-                key: value
-                for key, value in mapping(job, "template", "metadata", "annotations").items()
-                if key == contract.COMPANION_OF
-            },
-        },
+        "metadata": {"generateName": f"{test}-receives-", **pod_metadata(job)},
         "spec": {**spec, "containers": [container], "activeDeadlineSeconds": LIMIT, "restartPolicy": "Never"},
     }
 

@@ -24,7 +24,7 @@ from operations import action_job, wholeness_wait
 from operations.actions import of_plan
 from operations.live_cluster import LiveCluster
 from operations.living.quorum import LivingMember, LivingQuorum
-from operations.restoration import copy_test
+from operations.restoration import copy_test, galera_source
 from operations.restoration.galera_restoration import GaleraRestoration
 from operations.restoration.galera_source import named, require_whole
 from tests.fakes import script
@@ -168,7 +168,7 @@ def _programs(root: Path, directory: Path) -> Path:
 
 def _test_of_the_copy(backup: Path) -> None:
     """As `quorate copies --test galera/mysqld` does: a sound copy is restored, and a changed byte is noticed."""
-    copy_test.require_programs(copy_test.GALERA)
+    copy_test.require_programs(galera_source.KIND)
     began = time.monotonic()
     print(f"restored on this host and compared: {copy_test.of_galera(backup)}, {time.monotonic() - began:.0f} s")
     assert sorted(each.name for each in backup.parent.iterdir()) == [backup.name]
