@@ -31,6 +31,8 @@ KUBECONFIG_OUTPUT = "kubeconfig"
 """Stack output with the administrator's kubeconfig of a cluster whose machines Quorate sets up."""
 ADMINISTRATOR = "admin"
 """Context of that kubeconfig."""
+COPY_TESTS = "quorate-copy-tests"
+"""ConfigMap in which `quorate copies --test` records when a copy in the object store was restored last."""
 BACKUP_STORE_OUTPUT = "backupStore"
 """Stack output with what reads copies of backups in an object store: texts of files by name, as JSON."""
 

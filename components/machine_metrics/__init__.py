@@ -102,9 +102,11 @@ def _commands(plan: Plan, node: Node) -> Iterator[str]:
     if MASTER_POOL in node.roles:
         yield f"{OF_MACHINE} secrets {ENVIRONMENT}"
         yield f"{OF_MASTER} cronjobs {ENVIRONMENT}"
+        around = wiring(plan, ENVIRONMENT)
+        if around.copied:
+            yield f"{OF_MASTER} copies {ENVIRONMENT} {' '.join(around.copied)}"
         yield f"{OF_MASTER} workloads {ENVIRONMENT}"
         yield f"{OF_MASTER} nodes"
-        around = wiring(plan, ENVIRONMENT)
         if around.has(MONITORS):
             yield f"{OF_MASTER} ceph {ENVIRONMENT}"
         if brokers := list(filter(around.has, around.brokers)):

@@ -3,6 +3,7 @@
 #
 #   master-metrics etcd                           copies of etcd's data on this machine
 #   master-metrics cronjobs NAMESPACE             CronJobs of a namespace
+#   master-metrics copies NAMESPACE DATABASE...   restored tests of copies in the object store
 #   master-metrics workloads NAMESPACE            Deployments and StatefulSets of a namespace
 #   master-metrics nodes                          conditions of nodes
 #   master-metrics ceph NAMESPACE                 health checks of the Ceph whose monitors are in a namespace
@@ -88,6 +89,26 @@ cronjobs() { # namespace
   done <<END
 $latest
 END
+}
+
+COPY_TESTS='{{range $key, $said := .data}}{{$key}} {{$said}}
+{{end}}'
+
+# What `quorate copies --test` has recorded. A database of which no copy was restored yet has the time 0.
+copies() { # namespace, names of databases
+  NAMESPACE=$1
+  shift
+  said=$(kube get configmap quorate-copy-tests --ignore-not-found -o go-template="$COPY_TESTS")
+  for of in "$@"; do
+    success "$of-copy-test" "$(date -u -d "$(recorded "$of.restored" @0)" +%s)"
+    failed=$(recorded "$of.failed" '')
+    [ -z "$failed" ] || failure "$of-copy-test" "$(date -u -d "$failed" +%s)"
+  done
+}
+
+# Prints the time of a record such as `etcd.restored 2026-11-29T05:00:00Z etcd/master1/20261129T043312Z`.
+recorded() { # key, what to print if there is none
+  printf '%s\n' "$said" | awk -v key="$1" -v time="$2" '$1 == key { time = $2 } END { print time }'
 }
 
 WORKLOADS='{{range .items}}quorate_workload_replicas{workload="{{.metadata.name}}"} {{.spec.replicas}}
@@ -188,9 +209,9 @@ opensearch() { # namespace
 }
 
 case ${1-} in
-etcd | cronjobs | workloads | nodes | ceph | rabbitmq | opensearch) ;;
+etcd | cronjobs | copies | workloads | nodes | ceph | rabbitmq | opensearch) ;;
 *)
-  printf '%s\n' "usage: $0 etcd|nodes|{cronjobs|workloads|ceph|opensearch} NAMESPACE|rabbitmq NAMESPACE CLUSTER..." >&2
+  printf '%s\n' "usage: $0 etcd|nodes|{cronjobs|workloads|ceph|opensearch} NAMESPACE|{copies|rabbitmq} NAMESPACE NAME..." >&2
   exit 2
   ;;
 esac

@@ -115,6 +115,13 @@ class Wiring:
         counted = Counter(self.host_reserves.values())
         return min(counted, key=lambda reserve: (-counted[reserve], reserve), default=HostReserve(512, 0))
 
+    @property
+    def copied(self) -> tuple[str, ...]:
+        """Names of the databases whose backups are put into an object store: each Galera, and etcd; () for none."""
+        if self.copies is None:
+            return ()
+        return (*self.galeras, "etcd") if self.sets_up_machines else self.galeras
+
     def host(self, process: str) -> str:
         """Returns the DNS name of a process's Service."""
         return f"{process}.{self.environment}.svc"

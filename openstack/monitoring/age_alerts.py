@@ -26,24 +26,35 @@ ENTRY = "quorate_secret_certificate_expiry_timestamp_seconds"
 """The same for a Secret of type kubernetes.io/tls, as every master tells it."""
 
 
-_LAST = {
+Kind = Literal["backup", "copy", "test", "copy-test"]
+_LAST: Mapping[Kind, str] = {
     "backup": "the newest backup",
     "copy": "the last copy to the object store",
     "test": "the last restored test",
+    "copy-test": "the last restored test of a copy in the object store",
 }
 
 
 class Schedule(NamedTuple):
-    """What makes backups of a database, tests them or copies them: a CronJob, or a timer of the machines of etcd."""
+    """What makes backups of a database, tests them or copies them.
+
+    That is a CronJob, or a timer of the machines of etcd. Whoever has the key of copies tests those, by hand or by a
+    schedule that the cloud does not know.
+    """
 
     name: str
-    """Name of the CronJob or the timer."""
+    """Name of the CronJob or the timer; of tests of copies, the database's with `-copy-test`."""
     of: str
     """The database's quorum, such as mysqld."""
     limit: timedelta
     """Age of the last success from which it is late."""
-    kind: Literal["backup", "copy", "test"] = "backup"
-    """Whether it makes backups, puts them into an object store, or restores them."""
+    kind: Kind = "backup"
+    """Whether it makes backups, puts them into an object store, or restores them from where they were made or there."""
+
+    @property
+    def tests(self) -> bool:
+        """Whether it restores what others have made."""
+        return self.kind in ("test", "copy-test")
 
 
 class _Source(NamedTuple):
@@ -75,25 +86,32 @@ def groups(wiring: Wiring, schedules: tuple[Schedule, ...]) -> Iterator[Mapping[
     if wiring.copies:
         etcd.append(Schedule("etcd-backup-copy", "etcd", limits.ETCD_COPY, "copy"))
     sources = [_Source(each, True, members) for each in etcd if members]
-    sources += [_Source(each, False, 1) for each in schedules]
+    of_copies = (Schedule(copy_test(each), each, limits.COPY_TEST, "copy-test") for each in wiring.copied)
+    sources += [_Source(each, False, 1) for each in (*schedules, *of_copies)]
     yield {"name": "backups", "rules": [rule for each in sources for rule in _backup(each)]}
     yield {"name": "certificates", "rules": list(_certificates())}
 
 
+def copy_test(database: str) -> str:
+    """Returns the name by which masters tell of the tests of a database's copies in the object store."""
+    return f"{database}-copy-test"
+
+
 def _backup(source: _Source) -> Iterator[Rule]:
     schedule, success = source.schedule, source.of(SUCCESS)
+    late = "BackupTestLate" if schedule.tests else "BackupLate"
     seconds = int(schedule.limit.total_seconds())
-    allowed = f"its schedule allows {seconds // 3600} h"
-    yield source.alert(
-        "BackupTestLate" if schedule.kind == "test" else "BackupLate",
-        f"time() - {success} > {seconds}",
-        "10m",
-        f"{_LAST[schedule.kind]} is {{{{ $value | humanizeDuration }}}} old, {allowed}",
-    )
-    if schedule.kind == "test":
+    said = f"{_LAST[schedule.kind]} is {{{{ $value | humanizeDuration }}}} old"
+    if schedule.kind == "copy-test":
+        yield source.alert(late, f"{success} == 0", "10m", "no copy in the object store was restored yet")
+        yield source.alert(late, f"time() - ({success} != 0) > {seconds}", "10m", f"{said}, one a month is expected")
+    else:
+        allowed = f"its schedule allows {seconds // 3600} h"
+        yield source.alert(late, f"time() - {success} > {seconds}", "10m", f"{said}, {allowed}")
+    if schedule.tests:
         failed = f"{source.of(FAILURE)} > {success}"
         yield source.alert("BackupTestFailed", failed, "0s", "a restored backup failed or had other content")
-    if not source.by_machine:
+    if not source.by_machine and schedule.kind != "copy-test":
         yield source.alert("BackupSuspended", f"{source.of(SUSPENDED)} == 1", "1h", "the CronJob is suspended")
     told = f'{SUCCESS}{{schedule="{schedule.name}"}}'
     missing = f"absent({told}) or count({told}) < {source.tellers}"

@@ -13,6 +13,9 @@ hour, up to 10 minutes later; the rest is for its way, and for one that failed. 
 ETCD_TEST = timedelta(hours=31)
 """Age of the last restored test of etcd's copies on a machine from which it is late. The timer makes one every day, up
 to 6 hours later; the rest is for the test itself. Project figure."""
+COPY_TEST = timedelta(days=31)
+"""Age of the last restored test of a copy in an object store from which it is late: once a month, by whoever has the
+key. Project figure."""
 
 CERTIFICATE = timedelta(days=30)
 """Time before the end of a certificate of a machine from which it is named. kubelet renews its own before: after 70 to

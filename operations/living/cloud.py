@@ -115,8 +115,8 @@ def read_cloud(plan: Plan, cluster: LiveCluster | None, problem: str = "") -> Li
 
 
 def _backups(cluster: LiveCluster | None, plan: Plan, of_etcd: Mapping[str, Answer]) -> LivingBackups:
-    has_copies = plan.settings.backups.copies is not None
-    copies = backups.of_etcd(of_etcd, has_copies=has_copies)
+    copied = wiring(plan, ENVIRONMENT).copied
+    copies = backups.of_etcd(of_etcd, has_copies=bool(copied))
     databases = (
         backups.of_galera(cluster.api, wiring(plan, ENVIRONMENT))
         if cluster
@@ -124,10 +124,9 @@ def _backups(cluster: LiveCluster | None, plan: Plan, of_etcd: Mapping[str, Answ
     )
     unasked = [*databases.unasked, *copies.unasked]
     tests: tuple[CopyTest, ...] = ()
-    if cluster and has_copies:
-        etcd_ = () if plan.settings.cluster else (ETCD,)
+    if cluster and copied:
         try:
-            tests = copy_tests.read(cluster.api, (*wiring(plan, ENVIRONMENT).galeras, *etcd_))
+            tests = copy_tests.read(cluster.api, copied)
         except (ApiError, Unreachable) as error:
             unasked.append(f"when copies were restored was not read: {error}")
     return LivingBackups((*databases.found, *copies.found), tuple(unasked), tests)

@@ -1,22 +1,21 @@
 """When a copy in the object store was restored and compared last, by `quorate copies --test`.
 
 The private key is on no machine of the cloud, so that no schedule of the cloud can do it. Who does it writes the date
-into a ConfigMap of the cluster, where `quorate status` finds it.
+into a ConfigMap of the cluster, where `quorate status` and the masters' metrics find it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from cluster.api import MERGE, Api, ApiError
 from cluster.objects import texts
+from contract import COPY_TESTS
 from openstack.config.wiring import ENVIRONMENT
+from openstack.monitoring import limits
 from operations.living.backups import CopyTest
 
-LIMIT = timedelta(days=31)
-"""Age from which a restored test of a copy is late: once a month. Project figure."""
-NAME = "quorate-copy-tests"
 _PATH = f"/api/v1/namespaces/{ENVIRONMENT}/configmaps"
 _FORM = "%Y-%m-%dT%H:%M:%SZ"
 _RESTORED, _FAILED = "restored", "failed"
@@ -25,7 +24,7 @@ _RESTORED, _FAILED = "restored", "failed"
 def read(api: Api, databases: Sequence[str]) -> tuple[CopyTest, ...]:
     """Returns the last test of a copy of each database. Raises ApiError or Unreachable."""
     try:
-        said = texts(api.ask("GET", f"{_PATH}/{NAME}"), "data")
+        said = texts(api.ask("GET", f"{_PATH}/{COPY_TESTS}"), "data")
     except ApiError as error:
         if error.status != 404:
             raise
@@ -37,7 +36,7 @@ def _test(of: str, said: dict[str, str]) -> CopyTest:
     copy, newest = _entry(said.get(f"{of}.{_RESTORED}", ""))
     other, failed = _entry(said.get(f"{of}.{_FAILED}", ""))
     problem = f"the test of {other} at {failed:%Y-%m-%d %H:%M} UTC failed" if failed else ""
-    return CopyTest(copy, newest, LIMIT, problem=problem, of=of)
+    return CopyTest(copy, newest, limits.COPY_TEST, problem=problem, of=of)
 
 
 def _entry(said: str) -> tuple[str, datetime | None]:
@@ -53,10 +52,10 @@ def write(api: Api, of: str, copy: str, now: datetime, *, succeeded: bool) -> No
     entry = f"{now.strftime(_FORM)} {copy}"
     data = {f"{of}.{_RESTORED}": entry, f"{of}.{_FAILED}": None} if succeeded else {f"{of}.{_FAILED}": entry}
     try:
-        api.ask("PATCH", f"{_PATH}/{NAME}", {"data": data}, content=MERGE)
+        api.ask("PATCH", f"{_PATH}/{COPY_TESTS}", {"data": data}, content=MERGE)
     except ApiError as error:
         if error.status != 404:
             raise
         known = {key: value for key, value in data.items() if value is not None}
-        made = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": NAME}, "data": known}
+        made = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": COPY_TESTS}, "data": known}
         api.ask("POST", _PATH, made)

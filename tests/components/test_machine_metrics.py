@@ -18,11 +18,13 @@ from blueprint.stackfile.loader import load_file
 from components import machine_files, machine_metrics
 from components.k8s_master import backup_copies, etcd, pki
 from components.machine import filled, variables
+from contract import COPY_TESTS
 from formats import certificates
 from openstack.monitoring import age_alerts, machine_alerts, replicated_queues
 from tests.blueprint.stackfile.placeholders import CERTIFICATES
 from tests.components.k8s_master.test_external_etcd import PHYSICAL
 from tests.fakes import script
+from tests.openstack.monitoring.test_age_alerts import COPIES
 from tests.stacks import STACKS, full_size, parsed, two_brokers
 
 DEV = plan(load_file(STACKS["dev"]))
@@ -40,6 +42,7 @@ case "$*" in
 *"exec pod/b --container=opensearch -- timeout 20 curl "*"/_cluster/health?"*) cat "$ROOT/opensearch" ;;
 *exec*) exit 1 ;;
 *"get jobs"*) cat "$ROOT/jobs" ;;
+*"get configmap quorate-copy-tests --ignore-not-found"*) cat "$ROOT/copies" ;;
 *"get nodes"*) cat "$ROOT/nodes" ;;
 *"get secrets --field-selector=type=kubernetes.io/tls"*) cat "$ROOT/secrets" ;;
 esac
@@ -199,6 +202,27 @@ def test_schedules_of_the_cluster(tmp_path: Path) -> None:
     assert written(tmp_path, OF_MASTER, "cronjobs", "openstack", code=1) == found, "the last answer stays, with its age"
 
 
+def test_restored_tests_of_copies_in_the_object_store(tmp_path: Path) -> None:
+    """Names of databases are words: one may begin with another's. Without the ConfigMap, none was tested yet."""
+    script(tmp_path / "bin", "kubectl", KUBECTL)
+    lines = (
+        "etcd.failed 2026-11-29T05:15:00Z etcd/master1/20261129T043312Z",
+        "etcd.restored 2026-11-01T05:15:00Z etcd/master2/20261101T043312Z",
+        "neutron-mysqld.restored 2026-11-28T08:00:00Z galera/neutron-mysqld/20261128T020000Z",
+    )
+    put(tmp_path, "copies", "\n".join(lines) + "\n")
+    words = ("copies", "openstack", "mysqld", "neutron-mysqld", "etcd")
+    never = {success(age_alerts.copy_test(each)): 0 for each in words[2:]}
+    assert written(tmp_path, OF_MASTER, *words) == never | {
+        success("neutron-mysqld-copy-test"): at("2026-11-28 08:00:00"),
+        success("etcd-copy-test"): at("2026-11-01 05:15:00"),
+        f'{age_alerts.FAILURE}{{schedule="etcd-copy-test"}}': at("2026-11-29 05:15:00"),
+    }
+    put(tmp_path, "copies", "")
+    assert written(tmp_path, OF_MASTER, *words) == never
+    assert f"get configmap {COPY_TESTS} " in OF_MASTER.read_text(encoding="utf-8")
+
+
 def test_conditions_of_nodes_that_are_as_they_should_not_be(tmp_path: Path) -> None:
     script(tmp_path / "bin", "kubectl", KUBECTL)
     put(
@@ -331,6 +355,8 @@ def test_each_machine_writes_what_it_has(monkeypatch: pytest.MonkeyPatch) -> Non
     assert commands(DEV, "master1")[-2:] == ["master-metrics nodes", quorums[0]]
     further = plan(parsed(full_size("100", **two_brokers())))
     assert f"{quorums[0]} neutron-rabbitmq events-rabbitmq" in commands(further, further.masters[0].name)
+    stored = plan(parsed(full_size("100", backups=COPIES)))
+    assert "master-metrics copies openstack mysqld etcd" in commands(stored, stored.masters[0].name)
     monkeypatch.setattr(machine_metrics, "READER", "a process that the stack has not")
     assert commands(DEV, "master1") == []
 

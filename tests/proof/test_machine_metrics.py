@@ -6,6 +6,7 @@ import base64
 import os
 import subprocess
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 
 from blueprint.plan.planner import plan
@@ -17,14 +18,17 @@ from formats import certificates
 from openstack.config.wiring import ENVIRONMENT, wiring
 from openstack.monitoring import age_alerts, machine_alerts
 from operations.action_job import BATCH
-from operations.living import backups
+from operations.living import backups, copy_tests
 from proof.control_plane import ControlPlane, control_plane
 from tests.proof.simulated_nodes import until
 from tests.stacks import full_size, parsed
 from toolchain import cluster_programs
 
 SCRIPTS = Path(machine_metrics.__file__).parent
-WORDS = (("machine", "secrets"), ("master", "cronjobs"), ("master", "workloads"), ("master", "nodes"))
+WORDS = (
+    ("machine", "secrets"), ("master", "cronjobs"), ("master", "workloads"), ("master", "nodes"),
+    ("master", "copies", "mysqld", "etcd"),
+)  # fmt: skip
 POD = {"restartPolicy": "Never", "containers": [{"name": "backup", "image": "backup"}]}
 JOB = {"completions": 0, "template": {"spec": POD}}  # complete at once, also without a node
 
@@ -37,8 +41,8 @@ def told(plane: ControlPlane, root: Path) -> dict[str, int]:
     configuration.write_text(plane.kubeconfig.read_text(encoding="utf-8"), encoding="utf-8")
     environment = {"ROOT": str(root), "PATH": f"{programs}:{os.environ['PATH']}", "HOME": str(root)}
     text = ""
-    for name, word in WORDS:
-        command = ["sh", str(SCRIPTS / f"{name}_metrics.sh"), word, ENVIRONMENT]
+    for name, word, *more in WORDS:
+        command = ["sh", str(SCRIPTS / f"{name}_metrics.sh"), word, ENVIRONMENT, *more]
         subprocess.run(command, env=environment, check=True, timeout=60)
         text += (root / f"var/lib/quorate/metrics/{word}.prom").read_text(encoding="utf-8")
     return {line.rpartition(" ")[0]: int(line.rpartition(" ")[2]) for line in text.splitlines()}
@@ -58,7 +62,8 @@ def create_schedule(plane: ControlPlane, name: str) -> dict[str, str]:
 def test_a_master_tells_what_status_reads(binaries: Path, tmp_path: Path) -> None:
     around = wiring(plan(parsed(full_size("100"))), ENVIRONMENT)
     with control_plane(binaries) as plane:
-        assert told(plane, tmp_path) == {}, "the namespace does not exist"
+        untested = {of(age_alerts.SUCCESS, age_alerts.copy_test(each)): 0 for each in ("mysqld", "etcd")}
+        assert told(plane, tmp_path) == untested, "the namespace does not exist"
         plane.api.ask("POST", "/api/v1/namespaces", {"metadata": {"name": ENVIRONMENT}})
         create_schedule(plane, "mysqld-backup")
         test = create_schedule(plane, "mysqld-backup-test")
@@ -92,6 +97,10 @@ def test_a_master_tells_what_status_reads(binaries: Path, tmp_path: Path) -> Non
         conditions = [{"type": "KernelDeadlock", "status": "True"}]  # kwok sets those of a kubelet
         plane.api.ask("PATCH", "/api/v1/nodes/cmp1/status", {"status": {"conditions": conditions}}, content=MERGE)
 
+        tested = datetime(2026, 11, 30, 4, 5, 6, tzinfo=UTC)
+        for database, succeeded in (("mysqld", True), ("etcd", False)):
+            copy_tests.write(plane.api, database, f"{database}/copy", tested, succeeded=succeeded)
+
         found, (status,) = told(plane, tmp_path), backups.of_galera(plane.api, around).found
         assert status.newest
         assert found[of(age_alerts.SUCCESS)] == int(status.newest.timestamp())
@@ -102,6 +111,10 @@ def test_a_master_tells_what_status_reads(binaries: Path, tmp_path: Path) -> Non
         assert found[f'{machine_alerts.REPLICAS}{{workload="nova-api"}}'] == 2
         assert found[f'{machine_alerts.READY}{{workload="nova-api"}}'] == 0, "no pod is scheduled"
         assert found[f'{machine_alerts.CONDITION}{{node="cmp1",condition="KernelDeadlock"}}'] == 1
+        moment = int(tested.timestamp())
+        assert found[of(age_alerts.SUCCESS, "mysqld-copy-test")] == moment
+        assert found[of(age_alerts.SUCCESS, "etcd-copy-test")] == 0
+        assert found[of(age_alerts.FAILURE, "etcd-copy-test")] == moment
         ends = int(certificates.VALID_UNTIL.timestamp())
         assert found[f'{age_alerts.ENTRY}{{secret="openstack-tls"}}'] == ends
 

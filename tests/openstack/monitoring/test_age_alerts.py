@@ -45,8 +45,8 @@ def stack(**more: Any) -> Plan:
     return plan(parsed(full_size("100", **more)))
 
 
-def with_machines_of_etcd() -> Plan:
-    config = full_size("100")
+def with_machines_of_etcd(**more: Any) -> Plan:
+    config = full_size("100", **more)
     config["servers"].append(server("etcd[1-3]", ["etcd"], "10.20.9.1", rack="r[1-3]"))
     return plan(parsed(config))
 
@@ -73,7 +73,22 @@ def test_copies_in_an_object_store_have_alerts_of_their_own() -> None:
         found[0]["expr"] == 'time() - quorate_schedule_success_timestamp_seconds{schedule="etcd-backup-copy"} > 10800'
     )
     assert "the last copy to the object store is " in found[0]["annotations"]["summary"]
-    assert schedules(stack(backups=COPIES)) == schedules(stack()) | {"etcd-backup-copy", "mysqld-backup-copy"}
+    copies = {"etcd-backup-copy", "mysqld-backup-copy", "etcd-copy-test", "mysqld-copy-test"}
+    assert schedules(stack(backups=COPIES)) == schedules(stack()) | copies
+
+
+def test_copies_of_etcd_on_machines_of_its_own_are_tested_too() -> None:
+    """Whoever has the key tests them, and the masters tell of it."""
+    copies = {"mysqld-backup-copy", "etcd-copy-test", "mysqld-copy-test"}
+    alone = with_machines_of_etcd(backups=COPIES)
+    assert schedules(alone) == schedules(with_machines_of_etcd()) | copies
+    found = [each for each in rules(alone)["backups"] if each["labels"]["schedule"] == "etcd-copy-test"]
+    assert [each["alert"] for each in found] == [
+        "BackupTestLate",
+        "BackupTestLate",
+        "BackupTestFailed",
+        "BackupUnknown",
+    ]
 
 
 def test_machines_of_etcd_that_are_no_nodes_tell_nothing() -> None:

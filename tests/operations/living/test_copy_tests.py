@@ -8,8 +8,9 @@ from typing import Any, cast
 import pytest
 
 from cluster.api import MERGE, Api, ApiError
-from operations.living import copy_tests
-from operations.living.copy_tests import LIMIT, read, write
+from contract import COPY_TESTS
+from openstack.monitoring.limits import COPY_TEST
+from operations.living.copy_tests import read, write
 
 NOW = datetime(2026, 11, 29, 12, tzinfo=UTC)
 COPY = "galera/mysqld/2026-11-28T02-17-04Z"
@@ -27,7 +28,7 @@ class ConfigMaps:
         if self.refuses:
             raise ApiError(self.refuses, "Forbidden", "no configmaps")
         if method == "POST":
-            assert body["metadata"]["name"] == copy_tests.NAME
+            assert body["metadata"]["name"] == COPY_TESTS
             self.data = dict(body["data"])
         elif self.data is None:
             raise ApiError(404, "NotFound", path)
@@ -56,8 +57,8 @@ def test_what_was_written_is_read(maps: ConfigMaps) -> None:
     write(api(maps), "mysqld", COPY, NOW, succeeded=True)
     write(api(maps), "etcd", "etcd/master1/20261129T110203Z", NOW - timedelta(days=1), succeeded=True)
     mysqld, other, etcd = read(api(maps), ["mysqld", "neutron-mysqld", "etcd"])
-    assert (mysqld.maker, mysqld.newest, mysqld.is_late(NOW + LIMIT)) == (COPY, NOW, False)
-    assert mysqld.is_late(NOW + LIMIT + timedelta(minutes=1))
+    assert (mysqld.maker, mysqld.newest, mysqld.is_late(NOW + COPY_TEST)) == (COPY, NOW, False)
+    assert mysqld.is_late(NOW + COPY_TEST + timedelta(minutes=1))
     assert (other.newest, etcd.newest) == (None, NOW - timedelta(days=1))
 
 

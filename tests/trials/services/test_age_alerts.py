@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import pytest
 
+from blueprint.plan.planner import plan
 from openstack.monitoring import age_alerts
-from tests.trials.services.promtool import Metrics, raised, rules
+from tests.openstack.monitoring.test_age_alerts import COPIES
+from tests.stacks import full_size, parsed
+from tests.trials.services.promtool import Metrics, raised, rules, rules_of
 from trials.services.testbed import ServiceMachine
 
 HOUR, DAY = 3600, 86400
@@ -80,6 +83,36 @@ def test_a_suspended_cronjob_is_named(tool: ServiceMachine) -> None:
             line["values"] = "1x1000"
     assert backups(tool, metrics, "55m") == {}
     assert set(backups(tool, metrics, "65m")) == {"BackupSuspended"}
+
+
+def test_a_restored_test_of_copies_that_is_late_or_failed_is_named(tool: ServiceMachine) -> None:
+    """Of three masters, one has not asked since the last test. A failure is named before any success, too."""
+    stack = rules_of(plan(parsed(full_size("100", backups=COPIES))))
+    metrics = told()
+    for schedule in ("etcd-backup-copy", "mysqld-backup-copy", "mysqld-copy-test", "etcd-copy-test"):
+        metrics.each(age_alerts.SUCCESS, "60x1000", schedule=schedule)
+    metrics.each(age_alerts.SUSPENDED, "0x1000", schedule="mysqld-backup-copy")
+    etcd = metrics.lines[-6:-3]  # of the last test of etcd's copies
+    assert all("etcd-copy-test" in each["series"] for each in etcd)
+
+    def named(last: int, minutes: str = "30m") -> dict[str, tuple[str, str]]:
+        for line, at in zip(etcd, (last, last, last - 40 * DAY), strict=True):
+            line["values"] = f"{max(at, 0) if last >= 0 else at}x1000"
+        return raised(tool, stack, metrics, minutes, "backups")
+
+    assert named(60) == named(-30 * DAY) == {}
+    late = "etcd, etcd-copy-test: the last restored test of a copy in the object store is 31d 0h 11m 0s old"
+    ((name, (severity, summary)),) = named(20 * 60 - 31 * DAY, "31m").items()
+    assert (name, severity, summary) == ("BackupTestLate", "warning", f"{late}, one a month is expected")
+    never = ("warning", "etcd, etcd-copy-test: no copy in the object store was restored yet")
+    assert named(0, "9m") == {}
+    assert named(0) == {"BackupTestLate": never}
+    metrics.each(age_alerts.FAILURE, "120x1000", schedule="etcd-copy-test")
+    assert named(0) == {"BackupTestLate": never} | {
+        "BackupTestFailed": ("warning", "etcd, etcd-copy-test: a restored backup failed or had other content")
+    }
+    assert set(named(60)) == {"BackupTestFailed"}
+    assert named(180) == {}
 
 
 @pytest.mark.parametrize(("schedule", "gone"), [("mysqld-backup", 3), ("etcd-backup", 1), ("etcd-backup-test", 3)])
