@@ -1,8 +1,9 @@
 """Creates Debian root file systems for trials with real programs.
 
 There are roots for the database, the message queue and Prometheus; for Ceph; for Open vSwitch and QEMU; for BIND; for
-OVN; for a machine of the machine lab; for the lab's images of nginx and kube-proxy; for virtual machines of libvirt;
-for an emulated host of the lab; and for a bare machine, which Quorate prepares. mmdebstrap creates a root in the user's
+OVN; for virtual BMCs; for the ramdisk with Ironic's agent; for a machine of the machine lab; for the lab's images of
+nginx and kube-proxy; for virtual machines of libvirt; for an emulated host of the lab; and for a bare machine, which
+Quorate prepares. mmdebstrap creates a root in the user's
 cache, once for all clones, from the Debian mirror of the machine. This requires root and apt; without them, the trials
 are skipped.
 """
@@ -106,6 +107,58 @@ OVN = Root(
     programs=("usr/bin/ovn-northd", "usr/bin/ovn-controller", "usr/sbin/ovsdb-server", "usr/bin/ovs-appctl"),
 )
 """The root with the databases and controllers of OVN, and Open vSwitch."""
+BARE_METAL = Root(
+    packages=(
+        "cpio",
+        "dnsmasq-base",
+        "dosfstools",
+        "fdisk",
+        "grub-common",
+        "grub-efi-amd64-bin",
+        "iproute2",
+        "libvirt-clients",
+        "libvirt-daemon",
+        "libvirt-daemon-driver-qemu",
+        "libvirt-daemon-driver-storage",
+        "mtools",
+        "ovmf",
+        "procps",
+        "python3-bcrypt",
+        "python3-flask",
+        "python3-libvirt",
+        "python3-requests",
+        "python3-tenacity",
+        "python3-webob",
+        "qemu-system-x86",
+        "qemu-utils",
+        "xorriso",
+        "zstd",
+    ),
+    programs=("usr/sbin/libvirtd", "usr/bin/qemu-system-x86_64", "usr/bin/qemu-img", "usr/bin/xorriso"),
+)
+"""The root with libvirt and QEMU for virtual BMCs, and with what Ironic's conductor makes images with."""
+RAMDISK = Root(
+    packages=(
+        "busybox-static",
+        "dmidecode",
+        "dosfstools",
+        "efibootmgr",
+        "gdisk",
+        "hdparm",
+        "iproute2",
+        "kmod",
+        "linux-image-cloud-amd64",
+        "lshw",
+        "parted",
+        "pciutils",
+        "python3",
+        "qemu-utils",
+        "udev",
+        "util-linux",
+    ),
+    programs=("usr/bin/python3", "usr/bin/busybox", "usr/bin/qemu-img", "usr/sbin/sgdisk"),
+)
+"""The root of the ramdisk with Ironic's agent."""
 MACHINE = Root(
     packages=(
         "ca-certificates",

@@ -10,10 +10,11 @@ import time
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
+from trials.services.borrowed_programs import borrow
 from trials.services.containers import TriedContainer
 from trials.services.openstack_services import DOMAIN, START, ServiceCloud
 from trials.services.openstack_trials import Programs
-from trials.services.testbed import ServiceMachine, ServiceTestbed, until
+from trials.services.testbed import ServiceTestbed, until
 from trials.trial_report import Proof
 
 _SERVERS = ("designate-mdns-0", "designate-mdns-1", "designate-mdns-2")
@@ -38,19 +39,11 @@ def prove(programs: Programs, bind: Path, containers: Mapping[str, TriedContaine
         cloud = ServiceCloud(testbed, containers, programs.release, _PROJECTS)
         testbed.name_members("designate-mdns-members", DOMAIN, _SERVERS)
         for machine in (*(cloud.processes[name] for name in _SERVERS), cloud.client):
-            _install(machine, bind)
+            borrow(machine, bind, {Path(path).name: path for path in ("usr/sbin/named", "usr/bin/dig")})
         notes = cloud.start()
         yield _killed(cloud, notes)
         yield _port(cloud)
         yield _deleted(cloud)
-
-
-def _install(machine: ServiceMachine, bind: Path) -> None:
-    """Puts BIND's programs on the machine's PATH, with the libraries of their own root."""
-    libraries = f"{bind}/usr/lib/x86_64-linux-gnu:{bind}/lib/x86_64-linux-gnu"
-    for path in ("usr/sbin/named", "usr/bin/dig"):
-        command = f'exec {bind}/lib64/ld-linux-x86-64.so.2 --library-path {libraries} {bind}/{path} "$@"'
-        machine.write(f"/usr/local/bin/{Path(path).name}", f"#!/bin/sh\n{command}\n", mode="0755")
 
 
 def _killed(cloud: ServiceCloud, notes: Collection[str]) -> Proof:

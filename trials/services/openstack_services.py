@@ -74,9 +74,10 @@ class ServiceCloud:
         containers: Mapping[str, TriedContainer],
         release: Path,
         projects: Mapping[str, tuple[str, ...]] = PROCESSES,
+        program: Path = _CLIENT,
     ) -> None:
         """`projects`: as PROCESSES. A name with a number at its end, such as designate-worker-1, is one of several
-        instances of a process.
+        instances of a process. `program`: what `use` and `write` run.
         """
         self.testbed, self.release, self._projects = testbed, release, projects
         self._containers = containers
@@ -91,7 +92,7 @@ class ServiceCloud:
         # The page of noVNC, which Kolla's image contains.
         if console := self.processes.get("nova-novncproxy"):
             console.write("/usr/share/novnc/vnc_lite.html", "")
-        self.client.write("/client.py", _CLIENT.read_text(encoding="utf-8"))
+        self.client.write("/client.py", program.read_text(encoding="utf-8"))
         self.client.write("/account.sh", _assigned(_account(self.password)), mode="0600")
 
     def start(self) -> list[str]:
@@ -155,7 +156,7 @@ class ServiceCloud:
         return machine.get(PORTS[name], "/")[0] > 0 if name in PORTS else True
 
     def use(self, what: str) -> str:
-        """Runs openstack_client.py with the argument `what`. Returns its output. Raises Broken if it fails."""
+        """Runs the client's program with the arguments `what`. Returns its output. Raises Broken if it fails."""
         try:
             return self.client.run(self._client(what), seconds=3 * START)
         except subprocess.CalledProcessError as error:
@@ -212,7 +213,7 @@ class ServiceCloud:
 
 
 def _known(value: str, machine: ServiceMachine) -> str:
-    return machine.address if value == "status.hostIP" else value
+    return {"status.hostIP": machine.address, "spec.nodeName": machine.name}.get(value, value)
 
 
 def _assigned(variables: Mapping[str, str]) -> str:

@@ -55,8 +55,11 @@ def require(condition: bool, otherwise: str) -> None:
 class ServiceMachine:
     """A simulated machine of the test bed: programs run in a writable copy of the Debian root, as in a container."""
 
-    def __init__(self, testbed: ServiceTestbed, name: str, number: int, programs: Path | None = None) -> None:
+    def __init__(
+        self, testbed: ServiceTestbed, name: str, number: int, programs: Path | None = None, root: Path | None = None
+    ) -> None:
         self.testbed, self.name, self.number, self.programs = testbed, name, number, programs
+        self._lower = Path("/") if programs else root or testbed.root
         self.address = f"{NETWORK}.{number}"
         self.directory = testbed.directory / name
         self.log = self.directory / "log"
@@ -74,8 +77,8 @@ class ServiceMachine:
         testbed.connect(self)
 
     def _hold(self) -> subprocess.Popen[bytes]:
-        own, lower = self.directory / "own", "/" if self.programs else self.testbed.root
-        layers = f"lowerdir={lower},upperdir={own}/upper,workdir={own}/work"
+        own = self.directory / "own"
+        layers = f"lowerdir={self._lower},upperdir={own}/upper,workdir={own}/work"
         # The writable layer over the host's own root must be on another file system, here in memory.
         in_memory = f"mount -t tmpfs tmpfs {own}" if self.programs else ""
         script = f"""set -e
@@ -122,8 +125,9 @@ install -d -o "$1" -g "$1" "/var/lib/$1"
         self.place_file(program, f"/usr/local/bin/{program.name}")
 
     def place_file(self, source: Path, path: str) -> None:
-        """Copies a file of the host into the machine, whose directory must exist."""
-        shutil.copy(source, f"/proc/{self.pid}/root{self._root}{path}")
+        """Copies a file or a directory of the host into the machine, into a directory that must exist."""
+        copy = shutil.copytree if source.is_dir() else shutil.copy
+        copy(source, f"/proc/{self.pid}/root{self._root}{path}")
 
     def own(self, path: str, owner: str) -> None:
         """Creates a directory in the machine, which belongs to a user."""
@@ -359,13 +363,13 @@ class ServiceTestbed:
         self._switch.wait()
         shutil.rmtree(self.directory, ignore_errors=True)
 
-    def add(self, name: str, programs: Path | None = None) -> ServiceMachine:
+    def add(self, name: str, programs: Path | None = None, root: Path | None = None) -> ServiceMachine:
         """Adds a machine to the test bed.
 
         `programs`: environment of an OpenStack release. A machine with these programs uses a copy of the host's root
-        instead of the Debian root.
+        instead of the Debian root. `root`: another Debian root.
         """
-        machine = self.machines[name] = ServiceMachine(self, name, len(self.machines) + 1, programs)
+        machine = self.machines[name] = ServiceMachine(self, name, len(self.machines) + 1, programs, root)
         machine.write("/etc/resolv.conf", "")
         self._write_names(machine)
         if programs:

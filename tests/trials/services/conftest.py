@@ -41,6 +41,18 @@ def bind_root() -> Path:
 
 
 @pytest.fixture(scope="session")
+def bare_metal_root() -> Path:
+    """A Debian root with libvirt and tools for images."""
+    return _made(debian_root.BARE_METAL)
+
+
+@pytest.fixture(scope="session")
+def ramdisk_root() -> Path:
+    """A Debian root for the ramdisk with Ironic's agent."""
+    return _made(debian_root.RAMDISK)
+
+
+@pytest.fixture(scope="session")
 def ovn_root() -> Path:
     """A Debian root with OVN."""
     return _made(debian_root.OVN)

@@ -1,0 +1,23 @@
+"""Ironic starts from rendered configuration, and deploys an image on a virtual machine with a BMC."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from blueprint.stackfile.settings import Ingress, Projects
+from tests.trials.services.judge import judge
+from tests.trials.services.stack import documents
+from trials.bare_metal.boot_images import Roots
+from trials.services import ironic_trials
+from trials.services.containers import read
+from trials.services.openstack_trials import Programs
+
+
+@pytest.mark.heavy
+def test_a_machine_is_deployed(root: Path, programs: Path, bare_metal_root: Path, ramdisk_root: Path) -> None:
+    domain = Ingress.model_validate({"domain": ironic_trials.PUBLIC, "className": "nginx"})
+    containers = read(documents("dev", projects=Projects.model_validate({"ironic": {}}), ingress=domain))
+    roots = Roots(ramdisk_root, bare_metal_root, programs)
+    judge(ironic_trials.prove(Programs(root, programs), roots, containers))

@@ -1,0 +1,1 @@
+"""Images with which trials boot bare-metal machines."""
