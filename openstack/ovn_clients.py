@@ -19,6 +19,10 @@ PROBE = 60_000
 """Milliseconds without a message after which a server, or a client, asks whether the other one is there. The default of
 5000 closes connections of busy clients. The figure of Kolla Ansible (ovn_db_inactivity_probe,
 ovn_remote_probe_interval)."""
+SERVER_PROBE = 10_000
+"""The same of Neutron's server. A leader that is cut off or hangs closes no connection, and writes wait for twice this
+time. Twice is more than the election timers (openstack/projects/ovn.py), so that a member which is silent but remains
+the leader keeps its clients. Project figure; Neutron's default is 60000."""
 _OPENFLOW_PROBE = 60
 """Seconds until ovn-controller asks its switch. The figure of Kolla Ansible (ovn_openflow_probe_interval)."""
 _WAIT_BEFORE_CLEAR = 8_000
@@ -60,7 +64,7 @@ def server_sections(wiring: Wiring, tunnels: str) -> dict[str, Section]:
             "ovn_sb_connection": (connection(wiring, SB),),
             "ovn_metadata_enabled": True,
             "dns_servers": _NO_NAME_SERVER,
-            "ovsdb_probe_interval": PROBE,
+            "ovsdb_probe_interval": SERVER_PROBE,
         },
     }
 

@@ -103,10 +103,29 @@ SWITCH = Root(
 DNS = Root(packages=("bind9", "bind9-dnsutils"), programs=("usr/sbin/named", "usr/bin/dig"))
 """The root with BIND, which runs beside designate-mdns."""
 OVN = Root(
-    packages=("iproute2", "iputils-ping", "openvswitch-switch", "ovn-central", "ovn-host", "procps", "python3"),
-    programs=("usr/bin/ovn-northd", "usr/bin/ovn-controller", "usr/sbin/ovsdb-server", "usr/bin/ovs-appctl"),
+    packages=(
+        "busybox",
+        "haproxy",
+        "iproute2",
+        "iptables",
+        "iputils-ping",
+        "openvswitch-switch",
+        "ovn-central",
+        "ovn-host",
+        "procps",
+        "python3",
+    ),
+    programs=(
+        "usr/bin/busybox",
+        "usr/bin/ovn-northd",
+        "usr/bin/ovn-controller",
+        "usr/sbin/haproxy",
+        "usr/sbin/ovsdb-server",
+        "usr/bin/ovs-appctl",
+    ),
 )
-"""The root with the databases and controllers of OVN, and Open vSwitch."""
+"""The root with the databases and controllers of OVN, and Open vSwitch; with haproxy for the metadata agent, and
+busybox as the client of DHCP and metadata."""
 BARE_METAL = Root(
     packages=(
         "cpio",

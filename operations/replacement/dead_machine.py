@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from blueprint.architecture import ovn_rows
 from blueprint.plan.nodes import Node
 from blueprint.plan.plan import Plan
 from cluster.api import Api, ApiError
@@ -14,8 +15,9 @@ from operations.live_cluster import LiveCluster
 from operations.living.cloud import ETCD, OSD, members_of, quorums_of
 from operations.replacement import in_pods
 
-COMPUTE, SWITCH = "nova-compute", "neutron-l2-agent"
-"""Processes of computes, and of nodes with any agent of Neutron."""
+COMPUTE = "nova-compute"
+AGENTS = (ovn_rows.L2_AGENT, ovn_rows.CONTROLLER)
+"""Processes of which a node with any agent of Neutron has one: with Open vSwitch, and with OVN."""
 VOLUMES = "/api/v1/persistentvolumes"
 CLAIMS = f"/api/v1/namespaces/{ENVIRONMENT}/persistentvolumeclaims"
 _OF_MEMBER = "data-"
@@ -78,7 +80,7 @@ def find(cluster: LiveCluster, node: Node) -> DeadMachine:
         volumes=volumes,
         osds=in_pods.osds_of(cluster, node.name) if carries(plan, node, OSD) else (),
         is_compute=carries(plan, node, COMPUTE),
-        has_agents=carries(plan, node, SWITCH),
+        has_agents=any(carries(plan, node, agent) for agent in AGENTS),
     )
 
 

@@ -62,6 +62,8 @@ OVERRIDES: Mapping[str, Mapping[str, str]] = {
 }
 """Environment variables that override options the test bed cannot use, by container. oslo.config reads
 OS_<SECTION>__<OPTION>."""
+CLIENT = "/client.py"
+"""Where the client's machine has openstack_client.py."""
 _CLIENT = Path(__file__).with_name("openstack_client.py")
 
 
@@ -92,7 +94,7 @@ class ServiceCloud:
         # The page of noVNC, which Kolla's image contains.
         if console := self.processes.get("nova-novncproxy"):
             console.write("/usr/share/novnc/vnc_lite.html", "")
-        self.client.write("/client.py", program.read_text(encoding="utf-8"))
+        self.client.write(CLIENT, program.read_text(encoding="utf-8"))
         self.client.write("/account.sh", _assigned(_account(self.password)), mode="0600")
 
     def start(self) -> list[str]:
@@ -119,7 +121,7 @@ class ServiceCloud:
         """Runs a job to its end, on a machine that only this job uses. Raises Broken if the job fails."""
         release = None if job.workload.endswith("-databases") else self.release
         machine = self.testbed.machines.get(job.workload) or self.testbed.add(job.workload, release)
-        machine.write("/start.sh", self._script(machine, [job]), mode="0700")
+        machine.write("/start.sh", self.script(machine, [job]), mode="0700")
         try:
             machine.run(["bash", "/start.sh"], seconds=START)
         except subprocess.CalledProcessError as error:
@@ -131,7 +133,7 @@ class ServiceCloud:
         workload = name if name in workloads else name.rpartition("-")[0]
         mine = [container for container in self._containers.values() if container.workload == workload]
         machine = self.processes[name]
-        machine.write("/start.sh", self._script(machine, mine), mode="0700")
+        machine.write("/start.sh", self.script(machine, mine), mode="0700")
         machine.start(["bash", "/start.sh"], "root")
 
     def begin_cache(self, machine: ServiceMachine) -> None:
@@ -155,10 +157,10 @@ class ServiceCloud:
         require(machine.runs, f"{name} has ended:\n{machine.tail()}")
         return machine.get(PORTS[name], "/")[0] > 0 if name in PORTS else True
 
-    def use(self, what: str) -> str:
-        """Runs the client's program with the arguments `what`. Returns its output. Raises Broken if it fails."""
+    def use(self, what: str, program: str = CLIENT) -> str:
+        """Runs a program of the client with the arguments `what`. Returns its output. Raises Broken if it fails."""
         try:
-            return self.client.run(self._client(what), seconds=3 * START)
+            return self.client.run(self._client(what, program), seconds=3 * START)
         except subprocess.CalledProcessError as error:
             raise Broken(f"the client failed: {error.stdout}{error.stderr[-2000:]}\n{self._errors()}") from None
 
@@ -187,8 +189,8 @@ class ServiceCloud:
         lines = [line.split() for line in self.client.log.read_text(errors="replace").splitlines()]
         return [words for words in lines if len(words) > 1 and words[0].isdecimal()]
 
-    def _client(self, what: str) -> list[str]:
-        return ["sh", "-c", f". /account.sh && exec {self.release}/bin/python /client.py {what}"]
+    def _client(self, what: str, program: str = CLIENT) -> list[str]:
+        return ["sh", "-c", f". /account.sh && exec {self.release}/bin/python {program} {what}"]
 
     def _errors(self) -> str:
         """Returns the last errors in the logs of the services, up to five of each service."""
@@ -198,7 +200,7 @@ class ServiceCloud:
             found += [f"{name}: {line}" for line in lines if " ERROR " in line][-5:]
         return "\n".join(found)
 
-    def _script(self, machine: ServiceMachine, containers: list[TriedContainer]) -> str:
+    def script(self, machine: ServiceMachine, containers: list[TriedContainer]) -> str:
         """Returns a script that starts all containers of a pod on a machine, and that ends when one of them ends."""
         lines: list[str] = []
         for container in containers:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Callable
 
 from trials.services.containers import TriedContainer
 from trials.services.testbed import Broken, ServiceMachine, ServiceTestbed, place, until
@@ -16,7 +17,7 @@ START = 120
 """Seconds that the start of all members may take on a busy machine."""
 CONTROL = "/tmp/ovsdb-server.ctl"  # noqa: S108 - in the machine
 DATA = "/var/lib/ovn"
-_SOCKET = "unix:/tmp/ovsdb-server.sock"
+SOCKET = "unix:/tmp/ovsdb-server.sock"
 _WRITES = 10
 """Rows that a trial writes, one after the other. Project figure."""
 _TABLES = {"OVN_Northbound": "logical_switch", "OVN_Southbound": "chassis"}
@@ -26,7 +27,14 @@ _SETTINGS = "/etc/ovn/member.json"
 class OvnCluster:
     """The members of a database in the test bed, each on a machine with a disk, and a client."""
 
-    def __init__(self, testbed: ServiceTestbed, container: TriedContainer, client: ServiceMachine) -> None:
+    def __init__(
+        self,
+        testbed: ServiceTestbed,
+        container: TriedContainer,
+        client: ServiceMachine,
+        add: Callable[[str], ServiceMachine] | None = None,
+    ) -> None:
+        """`add`: adds a machine with OVN's programs to a test bed whose root does not have them."""
         self.testbed, self.container, self.client = testbed, container, client
         self.members: dict[str, ServiceMachine] = {}
         self.acknowledged: list[str] = []
@@ -37,7 +45,7 @@ class OvnCluster:
         self._metrics: int = settings["metrics"]
         names: list[str] = settings["members"]
         for name in names:
-            machine = self.members[name.partition(".")[0]] = testbed.add(name.partition(".")[0])
+            machine = self.members[name.partition(".")[0]] = (add or testbed.add)(name.partition(".")[0])
             machine.add_disk(DATA)
             self._command = place(machine, container, "root")
         testbed.name_members(f"{container.workload}-members", DOMAIN, list(self.members))
@@ -124,7 +132,7 @@ class OvnCluster:
 
     def read(self, name: str) -> set[str]:
         """Returns the rows that a member has."""
-        command = [self.program, "--no-leader-only", "--timeout=10", f"--db={_SOCKET}"]
+        command = [self.program, "--no-leader-only", "--timeout=10", f"--db={SOCKET}"]
         table = _TABLES[self.database]
         return set(self.members[name].run([*command, "--bare", "--columns=name", "list", table]).split())
 

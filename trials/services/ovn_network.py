@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from trials.card_checksums import COMPLETE
@@ -27,6 +27,7 @@ SWITCHES = {"red": "192.168.1", "blue": "192.168.2"}
 EXTERNAL = f"{NETWORK}.200"
 """The router's address in the physical network."""
 BRIDGE = "br-ex"
+NODES = ("compute-1", "compute-2", "network-1", "network-2")
 
 
 @dataclass(frozen=True)
@@ -54,21 +55,30 @@ class LogicalPort:
 class OvnNetwork:
     """The machines: databases, two ovn-northd, two computes, two network nodes, and one outside of the network."""
 
-    def __init__(self, testbed: ServiceTestbed, containers: Mapping[str, TriedContainer]) -> None:
+    def __init__(
+        self,
+        testbed: ServiceTestbed,
+        containers: Mapping[str, TriedContainer],
+        nodes: Sequence[str] = NODES,
+        add: Callable[[str], ServiceMachine] | None = None,
+    ) -> None:
+        """`nodes`: some of NODES. `add`: as of OvnCluster."""
         self.testbed, self.containers = testbed, containers
-        self.outside = testbed.add("outside")
-        self.northbound = OvnCluster(testbed, containers["ovn-nb/ovn-nb-db-server"], self.outside)
-        self.southbound = OvnCluster(testbed, containers["ovn-sb/ovn-sb-db-server"], self.outside)
-        self.daemons = {name: testbed.add(name) for name in ("ovn-northd-0", "ovn-northd-1")}
-        for machine in testbed.machines.values():
+        add = add or testbed.add
+        self.outside = add("outside")
+        self.northbound = OvnCluster(testbed, containers["ovn-nb/ovn-nb-db-server"], self.outside, add)
+        self.southbound = OvnCluster(testbed, containers["ovn-sb/ovn-sb-db-server"], self.outside, add)
+        self.daemons = {name: add(name) for name in ("ovn-northd-0", "ovn-northd-1")}
+        for machine in (
+            self.outside, *self.northbound.members.values(), *self.southbound.members.values(), *self.daemons.values()
+        ):  # fmt: skip
             # A virtual cable leaves checksums to the receiver, and the datapath in user space does not complete them.
             machine.run(["python3", "-c", COMPLETE, "eth0"])
-        self.controllers: dict[str, TriedContainer] = {}
-        for role in ("compute", "network"):
-            suffix = "" if role == "compute" else "-network"
-            for number in (1, 2):
-                self.controllers[f"{role}-{number}"] = containers[f"ovn-controller{suffix}/ovn-controller"]
-        self.nodes = {name: testbed.add(name) for name in self.controllers}
+        suffixes = {name: "" if name.startswith("compute") else "-network" for name in nodes}
+        self.controllers = {
+            name: containers[f"ovn-controller{suffix}/ovn-controller"] for name, suffix in suffixes.items()
+        }
+        self.nodes = {name: add(name) for name in nodes}
         self.ports: list[LogicalPort] = []
 
     def start_daemon(self, name: str) -> None:
@@ -84,16 +94,21 @@ class OvnNetwork:
 
     def start_nodes(self) -> None:
         """Starts the switches of all nodes, and then ovn-controller on each."""
+        self.start_switches()
+        for name in self.nodes:
+            self.start_controller(name)
+
+    def start_switches(self) -> None:
+        """Starts the switches of all nodes, with the node's address on the bridge of the physical network."""
         switch = self.containers["openvswitch-vswitchd/openvswitch-vswitchd"]
         for machine in self.nodes.values():
             open_vswitch.prepare(machine)
             open_vswitch.start_database(machine, self.containers)
             machine.background(open_vswitch.command(machine, switch), "root")
-        for name, machine in self.nodes.items():
+        for machine in self.nodes.values():
             open_vswitch.await_switch(machine)
             machine.run(["ip", "address", "add", f"{machine.address}/24", "dev", BRIDGE])
             machine.run(["ip", "link", "set", BRIDGE, "up"])
-            self.start_controller(name)
 
     def start_controller(self, name: str) -> None:
         """Starts ovn-controller on a node."""

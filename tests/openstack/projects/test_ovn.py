@@ -21,6 +21,7 @@ from openstack import configuration
 from openstack.config.layers import ConfigFile, Document
 from openstack.config.wiring import wiring
 from openstack.project_definitions import processes, projects
+from openstack.projects.ovn import ELECTION_TIMERS
 from policy.facts.architecture import built_in
 from tests.projects import OPTION_FILES
 from tests.stacks import full_size, parsed
@@ -47,6 +48,11 @@ def ini(container: TriedContainer, path: str) -> configparser.ConfigParser:
     parser = configparser.ConfigParser(interpolation=None)
     parser.read_string(container.text(path))
     return parser
+
+
+def test_neutron_leaves_a_silent_member_after_its_election(containers: Mapping[str, TriedContainer]) -> None:
+    plugin = ini(containers["neutron-server/neutron-server"], PLUGIN)
+    assert max(ELECTION_TIMERS.values()) < 2 * plugin.getint("ovn", "ovsdb_probe_interval") <= 20_000
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,15 @@ def test_members_and_volumes_of_a_machine(cloud: DyingCloud) -> None:
     assert (on(cloud, "compute1").is_compute, on(cloud, "messaging1").has_agents) == (True, True)
 
 
+def test_a_chassis_of_ovn_has_agents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = stack_file(tmp_path)
+    file.write_text(file.read_text("utf-8").replace("networks: {", "networks: {backend: ovn, "), "utf-8")
+    cloud = DyingCloud(file)
+    monkeypatch.setattr(cloud_pods, "run_in_pod", cloud.run_in_pod)
+    found = {name: on(cloud, name).has_agents for name in ("compute1", "messaging1", "database1", "storage1")}
+    assert found == {"compute1": True, "messaging1": True, "database1": False, "storage1": False}
+
+
 def test_a_member_that_has_moved_is_not_there(cloud: DyingCloud) -> None:
     cloud.claims["data-mysqld-1"] = "openstack-mysqld-database4"
     del cloud.claims["data-ceph-mon-1"]
