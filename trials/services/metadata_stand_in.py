@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 ANSWER = "metadata of the instance"
 
 
-class Handler(BaseHTTPRequestHandler):
+class MetadataHandler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         print(json.dumps({"path": self.path, **{name.lower(): value for name, value in self.headers.items()}}))
         sys.stdout.flush()
@@ -26,4 +26,4 @@ class Handler(BaseHTTPRequestHandler):
 
 
 if __name__ == "__main__":
-    ThreadingHTTPServer(("0.0.0.0", int(sys.argv[1])), Handler).serve_forever()  # noqa: S104 - one machine of a test bed
+    ThreadingHTTPServer(("0.0.0.0", int(sys.argv[1])), MetadataHandler).serve_forever()  # noqa: S104 - one machine of a test bed
