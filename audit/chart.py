@@ -19,7 +19,7 @@ from audit.result import Audit
 from policy.catalogue import RULES
 from policy.facts.placement.placement_map import NodePlace, Placed, PlacementMap
 from policy.findings import Verdict
-from policy.wording import pluralize
+from text.plural import pluralize
 
 SMALLEST_GROUP = 2
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from policy.findings import Finding, Severity, Verdict, resource_name
 from policy.rule import SUBJECTS_UNKNOWN
-from policy.wording import join_names, pluralize
+from policy.wording import join_names
+from text.plural import pluralize
 
 MOST = 12
 """Maximum number of resources, or of messages of one rule, that are listed at once; findings.json has all of them."""

@@ -27,7 +27,7 @@ from policy.catalogue import RULES
 from policy.findings import Finding, Verdict, resource_name
 from policy.frameworks import frameworks, of_rule
 from policy.rule import AnyRule
-from policy.wording import pluralize
+from text.plural import pluralize
 
 PAGE = Path(__file__).resolve().parent / "page"
 SHOWN = 200

@@ -19,7 +19,8 @@ from policy.facts.placement.placement_map import Placed
 from policy.findings import Finding, Verdict, resource_name
 from policy.frameworks import of_rule
 from policy.rule import AnyRule
-from policy.wording import join_names, pluralize
+from policy.wording import join_names
+from text.plural import pluralize
 from text.quoting import COMMENT, bounded, code, in_markdown
 
 MOST = 60_000

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from changes.change import Change, ChangeKind, Phase
 from changes.side import Side, object_name
 from policy.facts.kubernetes.workload import Workload
-from policy.wording import join_names, pluralize
+from policy.wording import join_names
+from text.plural import pluralize
 
 JOB = "Job"
 MOST = 40

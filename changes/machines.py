@@ -10,7 +10,8 @@ from changes.change import Change, ChangeKind, Phase, Risk
 from changes.machine_wordings import WORDINGS
 from changes.side import ComparedMachine, ComparedQuorum, Side
 from contract import ETCD_ROLE, POOL, SERVER
-from policy.wording import join_names, pluralize
+from policy.wording import join_names
+from text.plural import pluralize
 
 _PLACES = frozenset({SERVER, POOL})
 """Labels whose change is reported as a move of the machine to another server or pool."""

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Mapping
 from changes.change import Change, ChangeKind, Phase, Risk
 from changes.side import ComparedQuorum, Side
 from policy.facts.membership import Departure, QuorumState, departures, hosts_left
-from policy.wording import pluralize
+from text.plural import pluralize
 
 
 def quorum_changes(before: Side, after: Side, renamed: Collection[str]) -> Iterator[Change]:

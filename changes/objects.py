@@ -16,7 +16,8 @@ from policy.facts.components import CloudFacts, MasterTierFacts, VirtHostFacts
 from policy.facts.kubernetes.budgets_and_services import Budget
 from policy.facts.kubernetes.workload import Workload, kubernetes_kind
 from policy.facts.stack_configuration import LAB
-from policy.wording import join_names, pluralize
+from policy.wording import join_names
+from text.plural import pluralize
 
 _FACTS = {
     CloudFacts.TYPE: "the cloud",

@@ -9,8 +9,8 @@ from itertools import groupby
 from typing import Any
 
 from changes.change import Change, Risk, worst
-from policy.wording import pluralize
 from text import quoting
+from text.plural import pluralize
 
 VERSION = 1
 """Version of changes.json, raised with every incompatible change of its format."""

@@ -16,7 +16,8 @@ from changes.side import ComparedQuorum, Side, object_name, title_of
 from changes.template import alike, parts
 from formats import image_reference
 from policy.facts.kubernetes.workload import Workload
-from policy.wording import join_names, pluralize
+from policy.wording import join_names
+from text.plural import pluralize
 
 _MUTABLE = {
     "StatefulSet": frozenset(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from text.plural import pluralize
 from text.quoting import in_markdown
 
 Document = dict[str, Any]
@@ -56,8 +57,8 @@ def _lines(document: Document) -> Iterator[str]:
     yield ""
     yield (
         f"Architecture {in_markdown(document['architecture'])}, {counts['objects']} objects on a real Kubernetes "
-        f"{document['kubernetes']} with {_count(counts['nodes'], 'simulated node')} on "
-        f"{_count(counts['servers'], 'server')}: {counts['pods']} pods. The checks read the cluster, never the plan."
+        f"{document['kubernetes']} with {pluralize(counts['nodes'], 'simulated node')} on "
+        f"{pluralize(counts['servers'], 'server')}: {counts['pods']} pods. The checks read the cluster, never the plan."
     )
     yield from _findings(document)
     yield from _rows(document)
@@ -93,7 +94,7 @@ def _losses(document: Document) -> Iterator[str]:
     yield from ("", "## Failed servers", "")
     if plain:
         yield (
-            f"The failure of any of {_count(len(plain), 'server')} removed only pods that run on every node: no "
+            f"The failure of any of {pluralize(len(plain), 'server')} removed only pods that run on every node: no "
             "service fell below its count."
         )
     if sentence := expected_loss(document):
@@ -144,7 +145,7 @@ def _trials(document: Document) -> Iterator[str]:
     if document["drains"]:
         busy = [each for each in document["drains"] if each["evicted"]]
         yield from ("", "## Drains", "")
-        nodes = _count(len(document["drains"]), "node")
+        nodes = pluralize(len(document["drains"]), "node")
         yield f"{nodes}, one at a time; {len(busy)} ran pods other than those of DaemonSets."
         yield from ("", "| node | evicted | eviction of a second member rejected (429) |", "| --- | ---: | --- |")
         for each in busy:
@@ -163,10 +164,6 @@ def _figures(document: Document) -> Iterator[str]:
     for what, seconds in document["seconds"].items():
         yield f"| {what} | {seconds} s |"
     yield f"| sum of the peak memory of the control plane's programs | {document['controlPlaneMemory']} MiB |"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _names(names: Iterable[str]) -> str:

@@ -16,6 +16,7 @@ from pydantic_core import ErrorDetails
 from blueprint.architecture.model import Architecture, Row
 from blueprint.model_errors import expected
 from blueprint.problems import Problem, shown
+from text.plural import pluralize
 from text.suggestion import did_you_mean
 
 COMMON_POOLS = ("controller", "monitoring", "compute", "storage")
@@ -185,7 +186,9 @@ def _room(row: Row, by_service: Mapping[str, Row]) -> Iterator[str]:
         return
     nodes = sum(by_service[pool].dedicated_nodes for pool in row.runs_on if pool in by_service)
     if row.instances > nodes:
-        wrong = f"has {row.instances} instances, one per node, and {nodes} nodes ({', '.join(row.runs_on)})"
+        wrong = (
+            f"has {row.instances} instances, one per node, and {pluralize(nodes, 'node')} ({', '.join(row.runs_on)})"
+        )
         yield f"{wrong}; write fewer instances, more dedicated_nodes, or a further pool into runs_on"
 
 
@@ -201,7 +204,9 @@ def _beside(row: Row, by_service: Mapping[str, Row]) -> Iterator[str]:
         elif other.instances is not None and not any(pool in COMMON_POOLS for pool in other.runs_on):
             nodes = sum(by_service[pool].dedicated_nodes for pool in other.runs_on if pool in by_service)
             if other.instances < nodes:
-                wrong = f"must be beside {other.row}, which has {other.instances} instances on {nodes} nodes"
+                wrong = (
+                    f"must be beside {other.row}, which has {pluralize(other.instances, 'instance')} on {nodes} nodes"
+                )
                 yield f"{wrong}; write {nodes} instances, or a pool of {other.instances} nodes into runs_on of both"
 
 

@@ -13,6 +13,7 @@ from blueprint.architecture.model import Architecture
 from blueprint.plan.layout import ServicePlan
 from blueprint.plan.nodes import Node
 from blueprint.problems import Problem
+from text.plural import pluralize
 
 SOURCE = "004, 5.3.8 and 5.4.8"
 
@@ -40,7 +41,7 @@ def problems(architecture: Architecture, services: Sequence[ServicePlan], nodes:
                 few.append((neighbour, eligible))
         if few:
             there = " and ".join(
-                f"{each.row}, which has {each.instances} instances on {count} nodes" for each, count in few
+                f"{each.row}, which has {pluralize(each.instances, 'instance')} on {count} nodes" for each, count in few
             )
             advice = " and ".join(f"quorate:services.{each.name}.replicas: {count}" for each, count in few)
             yield Problem(key, f"its node need not run {there}; write {advice} ({SOURCE})")

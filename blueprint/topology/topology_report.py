@@ -9,6 +9,7 @@ from blueprint.topology.databases import DATABASE, Databases, databases
 from blueprint.topology.place import NAMED, matches
 from blueprint.topology.rows import by_row
 from blueprint.topology.shapes import Placement, Topology, TopologyLine
+from text.plural import pluralize
 from text.quoting import first_of
 
 
@@ -108,8 +109,9 @@ def _replicas(topology: Topology, placement: Placement, own: Databases) -> Itera
         elif left_out(placement, definition):
             yield TopologyLine(key, "left out", "a stack does not run it")
         else:
-            instances = "1 instance" if count == 1 else f"{count} instances"
-            yield TopologyLine(key, "becomes", f"{instances} of {_what(name, topology, definition, own)}")
+            yield TopologyLine(
+                key, "becomes", f"{pluralize(count, 'instance')} of {_what(name, topology, definition, own)}"
+            )
 
 
 def _unread(topology: Topology) -> Iterator[TopologyLine]:

@@ -13,11 +13,10 @@ from commands.live.restore_request import RestoreRequest
 from console.errors import UserError
 from openstack.config.wiring import ENVIRONMENT, wiring
 from operations.restoration import etcd_machines, etcd_restoration, etcd_source, restoration_text
+from operations.restoration.copy_test import ETCD
 from operations.root_shell import Shell
 from text.quoting import printable
 from text.suggestion import did_you_mean
-
-ETCD = "etcd"
 
 
 def run(root: Path, stack_name: str, request: RestoreRequest) -> int:

@@ -28,6 +28,7 @@ from blueprint.topology import (
 )
 from commands.plan import topology_stack
 from console.errors import UserError
+from text.plural import pluralize
 from text.quoting import printable
 
 
@@ -128,8 +129,7 @@ def _as_text(environments: Sequence[ReadTopology], findings: Iterable[TopologyFi
     ranked = sorted(findings, key=lambda finding: finding.severity)
     text += [f"{f.severity}: {f} [{f.rule}]" for f in ranked]
     refused = any(finding.severity == "error" for finding in ranked)
-    count = "1 finding" if len(ranked) == 1 else f"{len(ranked)} findings"
-    return "\n".join([*text, f"{'refused' if refused else 'accepted'}, {count}"])
+    return "\n".join([*text, f"{'refused' if refused else 'accepted'}, {pluralize(len(ranked), 'finding')}"])
 
 
 def _table(rows: Sequence[tuple[str, ...]]) -> list[str]:

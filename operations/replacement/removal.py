@@ -21,6 +21,7 @@ from operations.replacement.refusals import unsafe
 from operations.replacement.replacement_steps import ReplacementStep, end, numbered, removal
 from operations.replacement.signs_of_life import signs
 from operations.wholeness_wait import await_whole
+from text.plural import pluralize
 
 NAMED = 20
 """Instances that a message names."""
@@ -58,7 +59,7 @@ class Replacement:
         if dead.is_compute and (found := in_pods.instances_of(self._cluster, dead.name)):
             more = [f"and {len(found) - NAMED} more"] if len(found) > NAMED else []
             raise NotRemovable(
-                f"Nova has {len(found)} instances on {dead.name}:{_lines([*found[:NAMED], *more])}\n"
+                f"Nova has {pluralize(len(found), 'instance')} on {dead.name}:{_lines([*found[:NAMED], *more])}\n"
                 "Start them elsewhere (`openstack server evacuate ID`, with disks in Ceph) or delete them first."
             )
 

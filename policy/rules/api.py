@@ -16,7 +16,8 @@ from policy.findings import Severity
 from policy.properties import Malformed, Properties
 from policy.resource import Resource
 from policy.rule import RuleProblem, RuleSource, rule
-from policy.wording import join_names, pluralize
+from policy.wording import join_names
+from text.plural import pluralize
 
 PORT = 6443
 LEAST_TIMEOUT = 600

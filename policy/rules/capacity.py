@@ -18,7 +18,8 @@ from policy.facts.stack import Facts
 from policy.findings import Severity
 from policy.resource import Resource
 from policy.rule import ADVISORY, RuleProblem, RuleSource, rule
-from policy.wording import join_names, pluralize
+from policy.wording import join_names
+from text.plural import pluralize
 
 
 @lru_cache(maxsize=1)

@@ -16,7 +16,8 @@ from policy.properties import Malformed
 from policy.resource import Resource
 from policy.rule import RuleProblem, RuleSource, rule
 from policy.rules.osd_nodes import OSD
-from policy.wording import join_names, pluralize
+from policy.wording import join_names
+from text.plural import pluralize
 
 FILE = "ceph.conf"
 _OVERRIDE = ("rook-config-override", "config")

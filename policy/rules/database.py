@@ -26,7 +26,7 @@ from policy.facts.stack import Facts
 from policy.findings import Severity
 from policy.properties import Malformed
 from policy.rule import RuleProblem, RuleSource, rule
-from policy.wording import pluralize
+from text.plural import pluralize
 
 _OFF = ("0", "off", "false")
 _OTHER_REPLICATION = re.compile(r"\bgroup[-_]replication[-_]group[-_]name\b")

@@ -13,7 +13,8 @@ from policy.facts.kubernetes.workload import NODE_CRITICAL, SYSTEM_NAMESPACES, W
 from policy.facts.stack import Facts
 from policy.findings import Severity
 from policy.rule import RuleProblem, RuleSource, rule
-from policy.wording import join_names, pluralize
+from policy.wording import join_names
+from text.plural import pluralize
 
 _TABLES = (
     RuleSource("004", "5.3.16", 2),

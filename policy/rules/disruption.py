@@ -11,7 +11,8 @@ from policy.facts.quorums.quorums import MemberGroup, group_of, is_quorum, major
 from policy.facts.stack import Facts
 from policy.findings import Severity
 from policy.rule import RuleProblem, RuleSource, rule
-from policy.wording import join_names, pluralize
+from policy.wording import join_names
+from text.plural import pluralize
 
 _DRAIN = RuleSource("004", "5.5.9", 24)
 _ONE_BY_ONE = RuleSource("004", "5.5.10", 15)

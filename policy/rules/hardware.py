@@ -10,7 +10,7 @@ from policy.facts.stack import Facts
 from policy.facts.stack_configuration import PRODUCTION
 from policy.findings import Severity
 from policy.rule import ADVISORY, RuleProblem, RuleSource, rule
-from policy.wording import pluralize
+from text.plural import pluralize
 
 
 @dataclass(frozen=True)

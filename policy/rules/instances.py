@@ -13,7 +13,8 @@ from policy.facts.stack import Facts
 from policy.findings import Severity
 from policy.properties import Malformed
 from policy.rule import ADVISORY, RuleProblem, RuleSource, rule
-from policy.wording import join_names, pluralize
+from policy.wording import join_names
+from text.plural import pluralize
 
 _TABLES = (
     RuleSource("004", "5.3.16", 2),

@@ -19,7 +19,7 @@ from policy.findings import Severity
 from policy.resource import Resource
 from policy.rule import RuleProblem, RuleSource, rule
 from policy.rules.api import LARGE, arguments, configured, large
-from policy.wording import pluralize
+from text.plural import pluralize
 
 LEAST_DNS, LEAST_DNS_OF_LARGE = 2, 6
 _ELECT = frozenset({"kube-scheduler", "kube-controller-manager"})

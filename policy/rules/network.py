@@ -13,7 +13,8 @@ from policy.facts.quorums.quorums import MemberGroup, is_member, is_quorum, pod_
 from policy.facts.stack import Facts
 from policy.findings import Severity
 from policy.rule import RuleProblem, RuleSource, rule
-from policy.wording import join_names, pluralize
+from policy.wording import join_names
+from text.plural import pluralize
 
 PEER_PORTS: Mapping[QuorumKind, tuple[int, ...]] = {
     QuorumKind.ETCD: (2380,),

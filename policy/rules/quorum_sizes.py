@@ -22,7 +22,7 @@ from policy.facts.stack import Facts
 from policy.facts.stack_configuration import LAB
 from policy.findings import Severity
 from policy.rule import RuleProblem, RuleSource, rule
-from policy.wording import pluralize
+from text.plural import pluralize
 
 LEAST_STORES = 3
 

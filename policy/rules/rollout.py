@@ -14,7 +14,8 @@ from policy.facts.stack import Facts
 from policy.findings import Severity
 from policy.properties import Malformed
 from policy.rule import RuleProblem, RuleSource, rule
-from policy.wording import join_names, pluralize
+from policy.wording import join_names
+from text.plural import pluralize
 
 
 def _exclusive_deployment(facts: Facts, workload: Workload) -> bool:

@@ -12,7 +12,8 @@ from policy.facts.stack import Facts
 from policy.facts.stack_configuration import PRODUCTION
 from policy.findings import Severity
 from policy.rule import RuleProblem, RuleSource, rule
-from policy.wording import join_names, pluralize
+from policy.wording import join_names
+from text.plural import pluralize
 
 FEATURE = "reduced-footprint"
 MIXED_WITH = "compute"

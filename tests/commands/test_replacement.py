@@ -139,7 +139,7 @@ def test_a_compute_with_instances_stays(cloud: DyingCloud) -> None:
     cloud.die("compute2")
     cloud.instances += [instance("compute2", status="SHUTOFF", runs=False), instance("compute1")]
     before = cloud.whole()
-    with pytest.raises(UserError, match=r"Nova has 1 instances on compute2:\n  - web \(i-1\) of project p-1, SHUTOFF"):
+    with pytest.raises(UserError, match=r"Nova has 1 instance on compute2:\n  - web \(i-1\) of project p-1, SHUTOFF"):
         remove("compute2")
     assert cloud.whole() == before
     cloud.instances.clear()
