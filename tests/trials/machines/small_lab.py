@@ -68,6 +68,8 @@ QUORUMS = ("mariadb", "memcached", "rabbitmq")
 """Components whose workloads the others need."""
 ERROR = re.compile(r"error\b.*:|[a-z]Error|denied|refused", re.IGNORECASE)
 """Lines of a log that say what failed."""
+LATE = re.compile(r"\((Timeout|ServerTimeout|ServiceUnavailable|TooManyRequests)\)|etcdserver: request timed out")
+"""Answers of an API server that has no time at this moment, or whose etcd has no leader."""
 
 
 @dataclass(frozen=True)
@@ -156,10 +158,20 @@ def _apply(lab: Lab, objects: Path) -> None:
     """Applies the objects of each phase, and waits until its workloads are ready and its Jobs complete."""
     nspawn.push(lab.masters[0], objects, OBJECTS)
     for phase in sorted(objects.iterdir()):
-        done = masters.kubectl(lab, "apply", "--server-side", f"--filename={OBJECTS}/{phase.name}", timeout=READY)
-        if done.returncode:
-            raise UserError(f"kubectl apply failed: {done.stderr.strip()[-2000:]}")
+        _apply_phase(lab, phase.name)
         _await(lab)
+
+
+def _apply_phase(lab: Lab, phase: str) -> None:
+    """Applies the objects of a phase, again if an API server does not answer in time, as may happen under load."""
+    end = time.monotonic() + READY
+    while True:
+        done = masters.kubectl(lab, "apply", "--server-side", f"--filename={OBJECTS}/{phase}", timeout=READY)
+        if not done.returncode:
+            return
+        if not LATE.search(done.stderr) or time.monotonic() > end:
+            raise UserError(f"kubectl apply of {phase} failed: {done.stderr.strip()[-2000:]}\n{_explanation(lab)}")
+        time.sleep(3)
 
 
 def _await(lab: Lab) -> None:
