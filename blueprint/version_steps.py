@@ -39,8 +39,10 @@ OPENSTACK, KUBERNETES, DATABASE, BROKER, CEPH = "OpenStack", "Kubernetes", "data
 BACKEND = "networks"
 """The part that connects virtual machines: a cloud with OVN records `ovn`, one with Open vSwitch's agents nothing."""
 AUTHORITY = "authority"
-"""A certificate authority, such as `authority etcd`. Its version is the generation in use and those that are trusted,
-as in `1 of 1+2`; one that is not recorded has the first generation only."""
+"""A certificate authority, `authority etcd`, or keys, `authority serviceAccounts`. Its version is the generation in use
+and those that are trusted, as in `1 of 1+2`; one that is not recorded has the first generation only."""
+ETCD, SERVICE_ACCOUNTS = "etcd", "serviceAccounts"
+"""Names of these, in the stack file too."""
 _FIRST = "1 of 1"
 
 TABLE: Mapping[str, Steps] = {
@@ -241,25 +243,26 @@ def _other_backend(before: Versions, after: Versions) -> Iterator[VersionProblem
 
 
 def _untrusted(before: Versions, after: Versions) -> Iterator[VersionProblem]:
-    """Yields a problem for each authority whose members would refuse each other while one after the other changes."""
+    """Yields a problem for each authority whose users would refuse each other while one after the other changes."""
     for name in sorted({*before, *after}):
         part, _, service = name.partition(" ")
         if part != AUTHORITY:
             continue
         (used, trusted), (use, trust) = (_generations(each.get(name, _FIRST)) for each in (before, after))
         key = f"quorate:certificates.{service}"
+        who = "API servers" if service == SERVICE_ACCOUNTS else "members"
         if use not in trusted:
             yield VersionProblem(
                 VersionFault.UNTRUSTED,
                 f"{key}.uses",
-                f"{use}, which members that were not restarted do not trust yet",
-                f"{used}, with trusts: {sorted({used, use})}; deploy that to all members first",
+                f"{use}, which {who} that were not restarted do not trust yet",
+                f"{used}, with trusts: {sorted({used, use})}; deploy that to all {who} first",
             )
         if used not in trust:
             yield VersionProblem(
                 VersionFault.UNTRUSTED,
                 f"{key}.trusts",
-                f"without {used}, which members that were not restarted still use",
+                f"without {used}, which {who} that were not restarted still use",
                 f"{sorted({used, use})} until all of them use {use}" if use in trusted else f"{sorted({used, use})}",
             )
 

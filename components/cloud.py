@@ -41,7 +41,7 @@ class CloudArgs:
     def certificates(self) -> Pki:
         """The certificates of etcd and Kubernetes."""
         keyring = Keyring("kubernetes", self.root_secret, given=self.given_secrets)
-        return Pki(keyring, self.plan.settings.certificates.etcd)
+        return Pki(keyring, self.plan.settings.certificates)
 
 
 @dataclass(frozen=True)

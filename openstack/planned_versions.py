@@ -17,8 +17,9 @@ def planned_versions(plan: Plan) -> dict[str, str]:
     found = {OPENSTACK: settings.release}
     if not settings.has_existing_machines:
         found[KUBERNETES] = settings.kubernetes
-        if not settings.certificates.etcd.is_first:
-            found[f"{AUTHORITY} etcd"] = str(settings.certificates.etcd)
+        for name, generations in settings.certificates.by_name.items():
+            if not generations.is_first:
+                found[f"{AUTHORITY} {name}"] = str(generations)
     if settings.has_ovn:
         found[BACKEND] = "ovn"
     for service in plan.processes:

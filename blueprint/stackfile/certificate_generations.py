@@ -1,27 +1,32 @@
-"""The generations of certificate authorities: which one signs, and which ones are trusted."""
+"""The generations of certificate authorities and keys of tokens: which one signs, and which ones are trusted."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated
 
 from pydantic import Field
 
 from blueprint.stackfile.values import Strict
+from blueprint.version_steps import ETCD, SERVICE_ACCOUNTS
 
 KEY = "quorate:certificates"
 Generation = Annotated[int, Field(ge=1, le=1000)]
 
 
 class Generations(Strict):
-    """The generations of an authority. The first is 1; each is valid five years longer than the one before."""
+    """The generations of an authority, or of a key. The first is 1.
 
-    uses: Annotated[Generation, Field(description="the generation that signs all certificates of this authority")] = 1
+    Each generation of an authority is valid five years longer than the one before; keys alone do not expire.
+    """
+
+    uses: Annotated[Generation, Field(description="the generation that signs")] = 1
     trusts: Annotated[
         tuple[Generation, ...],
         Field(
             min_length=1,
             max_length=2,
-            description="the generations whose certificates are accepted; two while one replaces the other",
+            description="the generations whose signatures are accepted; two while one replaces the other",
         ),
     ] = (1,)
 
@@ -36,6 +41,14 @@ class Generations(Strict):
 
 
 class CertificateGenerations(Strict):
-    """The authorities whose generations a stack sets."""
+    """The authorities and keys whose generations a stack sets."""
 
     etcd: Annotated[Generations, Field(description="the authority of etcd's members and clients")] = Generations()
+    service_accounts: Annotated[Generations, Field(description="the keys that sign the tokens of service accounts")] = (
+        Generations()
+    )
+
+    @property
+    def by_name(self) -> Mapping[str, Generations]:
+        """The generations by their name in the stack file, and in the record of a deployment."""
+        return {ETCD: self.etcd, SERVICE_ACCOUNTS: self.service_accounts}

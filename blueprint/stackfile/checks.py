@@ -93,15 +93,16 @@ def _target(settings: Settings) -> Iterator[Problem]:
     if existing and settings.api_servers:
         yield Problem("quorate:apiServers", "is for masters of a new cluster; with machines: existing, remove it")
     if existing and "certificates" in settings.model_fields_set:
-        yield Problem(certificate_generations.KEY, "is for etcd of a new cluster; with machines: existing, remove it")
-    etcd = settings.certificates.etcd
-    if etcd.uses not in etcd.trusts:
-        yield Problem(
-            f"{certificate_generations.KEY}.etcd.uses",
-            f"is {etcd.uses}, which no member would accept; write it in trusts, or one of {list(etcd.trusts)} here",
-        )
-    if list(etcd.trusts) != sorted({*etcd.trusts}):
-        yield Problem(f"{certificate_generations.KEY}.etcd.trusts", "is not in ascending order, each generation once")
+        yield Problem(certificate_generations.KEY, "is for a new cluster; with machines: existing, remove it")
+    for name, each in settings.certificates.by_name.items():
+        key = f"{certificate_generations.KEY}.{name}"
+        if each.uses not in each.trusts:
+            yield Problem(
+                f"{key}.uses",
+                f"is {each.uses}, which nobody would accept; write it in trusts, or one of {list(each.trusts)} here",
+            )
+        if list(each.trusts) != sorted({*each.trusts}):
+            yield Problem(f"{key}.trusts", "is not in ascending order, each generation once")
     if settings.template and existing:
         yield Problem(
             "quorate:template", "defines virtual machines that Quorate makes; with machines: existing, remove it"

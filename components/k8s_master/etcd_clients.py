@@ -1,8 +1,7 @@
-"""What follows a change of etcd's members: the cluster's own configuration, and API servers that ask every member.
+"""What follows a change of etcd's members, authorities and keys: the cluster's own configuration, and static pods.
 
 kubeadm keeps the list of etcd's members in the cluster, for masters that join later, and in the manifest of each API
-server. An API server works while one member of its list answers, so its manifest changes after etcd has. It reads the
-authorities of etcd when it starts. So their generations are an annotation of its pod, and another one restarts it.
+server. An API server works while one member of its list answers, so its manifest changes after etcd has.
 """
 
 from __future__ import annotations
@@ -12,10 +11,10 @@ from typing import Any
 from blueprint.plan.nodes import Node
 from blueprint.plan.plan import Plan
 from components import joining
-from components.k8s_master import cluster_objects, etcd
+from components.k8s_master import cluster_objects, etcd, service_account_keys, static_pods
 from components.k8s_master.cluster_objects import INITIALISE, KUBECTL
-from components.k8s_master.versions import kubernetes
-from components.kubelet import CONFIGURATION, KUBERNETES, PATCHES
+from components.k8s_master.static_pods import StaticPod
+from components.kubelet import CONFIGURATION, KUBERNETES
 from components.machine import File, Parts, Step
 from contract import API_PORT
 from files.yaml_writer import template
@@ -23,38 +22,24 @@ from files.yaml_writer import template
 LEAVING = f"{KUBERNETES}/leaving.yaml"
 SPARED = 60
 """Seconds until another API server must be Ready. Project figure: a master that has just started needs less."""
-RESTARTED = 180
-"""Seconds until a restarted API server must be Ready. Project figure: a busy one-host lab takes up to 60."""
 _NAME = "quorate:leaving-node"
-AUTHORITIES = "quorate.io/etcd-authorities"
-"""Annotation of an API server's pod: the generations of etcd's authority that it trusts; none for the first alone."""
-_IN_JSONPATH = AUTHORITIES.replace(".", r"\.")
-_STATE = (
-    f"jsonpath={{.spec.containers[0].command}} [{{.metadata.annotations.{_IN_JSONPATH}}}] "
-    '{.status.conditions[?(@.type=="Ready")].status}'
-)
-"""The API server's command line, the generations that it trusts, and whether it is ready."""
+CONFIGURE = "configure-api-server"
 _ENDPOINTS = """awk '$1 ~ /:$/ { listed = $1 == "endpoints:" } listed && $1 == "-" { print $2 }'"""
 _STORED = "jsonpath={.data.ClusterConfiguration}"
 
 
 def parts(plan: Plan, master: Node) -> Parts:
-    """Returns a master's file and steps. The first master keeps what the whole cluster shares."""
-    trusted = _trusted(plan)
-    patch = template({"metadata": {"annotations": {AUTHORITIES: trusted}}})
-    files = (File(f"{PATCHES}/kube-apiserver.yaml", patch),) if trusted else ()
+    """Returns a master's files and steps. The first master keeps what the whole cluster shares."""
+    generations = plan.settings.certificates
+    server, manager = static_pods.api_server(generations), static_pods.controller_manager(generations)
+    own = Parts((*server.files, *manager.files)) + service_account_keys.parts()
     if master != plan.masters[0]:
-        return Parts(files, (_api_server(plan, master, "join"),))
-    steps = (_api_server(plan, master, INITIALISE), _upload(plan), _ALLOW)
-    return Parts((*files, File(LEAVING, template(*rights()))), steps)
+        return own + Parts(steps=(_api_server(plan, master, server, "join"), _manager(plan, master, manager)))
+    steps = (_api_server(plan, master, server, INITIALISE), _manager(plan, master, manager), _upload(plan), _ALLOW)
+    return own + Parts((File(LEAVING, template(*rights())),), steps)
 
 
-def _trusted(plan: Plan) -> str:
-    generations = plan.settings.certificates.etcd.trusts
-    return "" if generations == (1,) else "-".join(f"g{each}" for each in generations)
-
-
-def _api_server(plan: Plan, master: Node, after: str) -> Step:
+def _api_server(plan: Plan, master: Node, pod: StaticPod, after: str) -> Step:
     servers = ",".join(etcd.endpoints(plan.members))
     others = [each.address for each in plan.masters if each != master]
     spare = f"""\
@@ -68,33 +53,25 @@ until {" || ".join(f"ready {address}" for address in others)}; do
   sleep 1
 done
 """
-    manifest = f"$ROOT{KUBERNETES}/manifests/kube-apiserver.yaml"
-    same = f"""\
-running=$(sed -n 's/^ *image: .*kube-apiserver://p' "{manifest}")
-if [ "$running" != {kubernetes(plan)} ]; then
-  echo "Kubernetes $running runs here: apply does not update it. Write quorate:kubernetes: \\"${{running#v}}\\"" >&2
-  exit 1
-fi
-"""
-    pod = f"{KUBECTL} --namespace=kube-system get pod kube-apiserver-{master.name}"
+    keys = service_account_keys.question(plan, pod)
     return Step(
-        name="configure-api-server",
-        does="Lets the API server know all members and authorities of etcd. It restarts, after another one was asked.",
+        name=CONFIGURE,
+        does="Lets the API server know etcd's members, authorities and keys. It restarts, after another one was asked.",
         check=f"""\
-grep -qx -- " *- --etcd-servers={servers}" "{manifest}" &&
-  [ "$(sed -n 's|^ *{AUTHORITIES}: ||p' "{manifest}")" = "{_trusted(plan)}" ]""",
-        apply=f"""\
-{same}{spare if others else ""}kubeadm init phase control-plane apiserver --config "$ROOT{CONFIGURATION}"
-end=$(($(date +%s) + {RESTARTED}))
-until found=$({pod} --output='{_STATE}') &&
-  case $found in *"{servers}"*" [{_trusted(plan)}] True") ;; *) false ;; esac; do
-  if [ "$(date +%s)" -ge "$end" ]; then
-    echo "the API server is not ready after {RESTARTED} s: $found" >&2
-    exit 1
-  fi
-  sleep 1
-done""",
+grep -qx -- " *- --etcd-servers={servers}" "{pod.manifest}" &&
+  {pod.has_all}""",
+        apply=pod.same_version(plan) + keys + (spare if others else "") + pod.restart(master, servers),
         after=(after,),
+    )
+
+
+def _manager(plan: Plan, master: Node, pod: StaticPod) -> Step:
+    return Step(
+        name="configure-controller-manager",
+        does="Lets the controller manager sign tokens with another key, after its API server does. It restarts.",
+        check=pod.has_all,
+        apply=pod.same_version(plan) + pod.restart(master),
+        after=(CONFIGURE,),
     )
 
 

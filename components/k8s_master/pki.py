@@ -17,7 +17,7 @@ import pulumi
 import yaml
 
 from blueprint.plan.nodes import Node
-from blueprint.stackfile.certificate_generations import Generations
+from blueprint.stackfile.certificate_generations import CertificateGenerations, Generations
 from components.kubelet import DISCOVERY
 from components.machine import File, Unit
 from components.secrets import Keyring, placeholder
@@ -46,12 +46,17 @@ Contents = Mapping[str, str]
 class Pki:
     """Certificates and keys of a stack. `keyring`: derives their secrets, and has those that machines were given.
 
-    `etcd`: the generations of etcd's authority.
+    `generations`: of etcd's authority, and of the keys that sign the tokens of service accounts.
     """
 
-    def __init__(self, keyring: Keyring, etcd: Generations = Generations()) -> None:  # noqa: B008 - it is frozen
+    def __init__(
+        self,
+        keyring: Keyring,
+        generations: CertificateGenerations = CertificateGenerations(),  # noqa: B008 - it is frozen
+    ) -> None:
         self.keyring = keyring
-        self._etcd = etcd
+        self._etcd = generations.etcd
+        self._service_accounts = generations.service_accounts
 
     def etcd_files(self, machine: Node, restarts: Unit) -> tuple[File, ...]:
         """Returns the certificates of the member of etcd on `machine`; on a master also its API server's for etcd.
@@ -73,7 +78,8 @@ class Pki:
     def kubernetes_files(self) -> tuple[File, ...]:
         """Returns the files that all masters share: two authorities, and the keys that sign service accounts."""
         names = ("ca.crt", "ca.key", "front-proxy-ca.crt", "front-proxy-ca.key", "sa.pub", "sa.key")
-        return self._files([f"{KUBERNETES}/{name}" for name in names], lambda reveal: dict(_shared(reveal)))
+        paths = [f"{KUBERNETES}/{name}" for name in names]
+        return self._files(paths, lambda reveal: dict(_shared(self._service_accounts, reveal)))
 
     def encryption_file(self) -> tuple[File, ...]:
         """Returns the file with the key that encrypts Secrets in etcd."""
@@ -159,10 +165,15 @@ def _etcd_client_alone(generations: Generations, reveal: Reveal) -> Iterator[tup
     yield from _etcd_client(generations, reveal)
 
 
-def _shared(reveal: Reveal) -> Iterator[tuple[str, str]]:
+def _shared(service_accounts: Generations, reveal: Reveal) -> Iterator[tuple[str, str]]:
     yield from _pair(f"{KUBERNETES}/ca", _kubernetes_authority(reveal).pair)
     yield from _pair(f"{KUBERNETES}/front-proxy-ca", Authority("front-proxy-ca", reveal("front-proxy-ca")).pair)
-    yield from _pair(f"{KUBERNETES}/sa", key_pair(reveal("service-accounts")), public="pub")
+    yield f"{KUBERNETES}/sa.pub", "".join(_token_keys(each, reveal).public for each in service_accounts.trusts)
+    yield f"{KUBERNETES}/sa.key", _token_keys(service_accounts.uses, reveal).private
+
+
+def _token_keys(generation: int, reveal: Reveal) -> Pair:
+    return key_pair(reveal(_key("service-accounts", generation)))
 
 
 def _computes(computes: Sequence[Node], reveal: Reveal) -> dict[str, dict[str, str]]:
@@ -190,8 +201,8 @@ def _encryption(reveal: Reveal) -> str:
     return yaml.safe_dump(document, sort_keys=False)
 
 
-def _pair(path: str, pair: Pair, public: str = "crt") -> Iterator[tuple[str, str]]:
-    yield f"{path}.{public}", pair.public
+def _pair(path: str, pair: Pair) -> Iterator[tuple[str, str]]:
+    yield f"{path}.crt", pair.public
     yield f"{path}.key", pair.private
 
 

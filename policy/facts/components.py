@@ -110,6 +110,11 @@ class MasterTierFacts(ComponentFacts):
     def masters(self) -> tuple[MemberFacts, ...]:
         return _members(self._facts.at("masters"))
 
+    @property
+    def service_account_keys(self) -> str:
+        """Generations of the keys that sign tokens of service accounts, as those of etcd's authority."""
+        return self._facts.at("serviceAccountKeys").text()
+
 
 @dataclass(frozen=True)
 class GuestFacts:

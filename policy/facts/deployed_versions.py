@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from blueprint.version_steps import AUTHORITY, BROKER, CEPH, DATABASE, KUBERNETES, OPENSTACK
+from blueprint.version_steps import AUTHORITY, BROKER, CEPH, DATABASE, ETCD, KUBERNETES, OPENSTACK, SERVICE_ACCOUNTS
 from formats import image_reference
 from policy.facts.programs import QuorumKind
 from policy.facts.quorums.quorums import quorum_of
@@ -22,7 +22,10 @@ def deployed_versions(facts: Facts) -> dict[str, str]:
             found[OPENSTACK] = cloud.release
     for etcd in facts.etcds:
         if etcd.authority:
-            found[f"{AUTHORITY} etcd"] = etcd.authority
+            found[f"{AUTHORITY} {ETCD}"] = etcd.authority
+    for tier in facts.master_tiers:
+        if tier.service_account_keys:
+            found[f"{AUTHORITY} {SERVICE_ACCOUNTS}"] = tier.service_account_keys
     for machine in facts.machines:
         for document in machine.of_kind("ClusterConfiguration") if machine.is_master else ():
             found[KUBERNETES] = str(document.get("kubernetesVersion", "")).removeprefix("v")

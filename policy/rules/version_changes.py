@@ -65,12 +65,14 @@ def version_step_supported(facts: Facts, update: VersionUpdate) -> Iterator[Rule
 
 @rule(
     id=VersionFault.UNTRUSTED.value,
-    title="Members trust a new certificate authority before one of them uses it, and the old one until none does",
+    title="A new authority or key is trusted everywhere before it is used, and the old one while it is used",
     severity=Severity.CRITICAL,
     rationale="Members change one after the other, so that the old and the new state run side by side. A member whose "
-    "certificate others do not trust, or that does not trust theirs, is cut off from the quorum.",
+    "certificate others do not trust, or that does not trust theirs, is cut off from the quorum. An API server "
+    "refuses tokens whose key it does not trust, and the pods that have them.",
     sources=(RuleSource("project", "Updates", 10),),
-    remediation="Replace an authority in three deployments: trust both generations, use the new one, trust it alone.",
+    remediation="Replace an authority or key in three deployments: trust both generations, use the new one, trust it "
+    "alone.",
     subjects=_updates,
     not_applicable_reason=NO_VERSIONS,
     since="0.7.0",

@@ -25,12 +25,22 @@ def test_the_first_generation_is_not_recorded() -> None:
     assert recorded({"uses": 2, "trusts": [2]}) == "2 of 2"
 
 
+def test_keys_of_service_accounts_have_generations_too() -> None:
+    def versions(keys: dict[str, Any]) -> dict[str, str]:
+        return planned_versions(plan(parsed(full_size("100", certificates={"serviceAccounts": keys}))))
+
+    assert versions({"uses": 1, "trusts": [1, 2]})["authority serviceAccounts"] == "1 of 1+2"
+    assert "authority serviceAccounts" not in versions({})
+    with pytest.raises(InvalidStackError, match=r"certificates.serviceAccounts.uses: is 2, which nobody would accept"):
+        versions({"uses": 2})
+
+
 @pytest.mark.parametrize(
     ("etcd", "said"),
     [
         (
             {"uses": 2},
-            r"certificates.etcd.uses: is 2, which no member would accept; write it in trusts, or one of ",
+            r"certificates.etcd.uses: is 2, which nobody would accept; write it in trusts, or one of ",
         ),
         ({"uses": 2, "trusts": [2, 1]}, "certificates.etcd.trusts: is not in ascending order, each generation once"),
         ({"uses": 2, "trusts": [2, 2]}, "certificates.etcd.trusts: is not in ascending order, each generation once"),
@@ -46,5 +56,5 @@ def test_generations_that_no_member_could_have_are_refused(etcd: dict[str, Any],
 
 
 def test_a_cluster_that_exists_has_certificates_of_its_own() -> None:
-    with pytest.raises(InvalidStackError, match="quorate:certificates: is for etcd of a new cluster"):
+    with pytest.raises(InvalidStackError, match="quorate:certificates: is for a new cluster"):
         recorded({}, machines="existing")

@@ -18,7 +18,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from blueprint.plan.nodes import Node
 from blueprint.plan.planner import plan
-from blueprint.stackfile.certificate_generations import Generations
+from blueprint.stackfile.certificate_generations import CertificateGenerations, Generations
 from blueprint.stackfile.loader import load_file
 from components.k8s_master import pki
 from components.k8s_master.pki import Pki
@@ -203,7 +203,8 @@ def test_without_the_root_secret_files_contain_placeholders() -> None:
 
 def test_a_further_generation_has_keys_and_an_end_of_its_own() -> None:
     def files(etcd: Generations) -> dict[str, str]:
-        return written(Pki(KEYRING, etcd).etcd_files(MASTERS[0], Unit("etcd.service")))
+        made = Pki(KEYRING, CertificateGenerations(etcd=etcd))
+        return written(made.etcd_files(MASTERS[0], Unit("etcd.service")))
 
     one, both, other, alone = map(files, (Generations(), *REPLACEMENT))
     authority, leaf = f"{pki.ETCD}/ca.crt", f"{pki.ETCD}/server.crt"
@@ -221,6 +222,22 @@ def test_a_further_generation_has_keys_and_an_end_of_its_own() -> None:
 
 def test_masters_without_a_member_trust_the_same_authorities() -> None:
     for etcd in REPLACEMENT:
-        made = Pki(KEYRING, etcd)
+        made = Pki(KEYRING, CertificateGenerations(etcd=etcd))
         member, master = written(made.etcd_files(MASTERS[0], Unit("etcd.service"))), written(made.etcd_client_files())
         assert master == {path: member[path] for path in master}
+
+
+def test_further_keys_of_service_accounts_are_accepted_before_one_signs() -> None:
+    def files(keys: Generations) -> tuple[str, str]:
+        texts = written(
+            Pki(KEYRING, CertificateGenerations.model_validate({"serviceAccounts": keys})).kubernetes_files()
+        )
+        return texts[f"{pki.KUBERNETES}/sa.key"], texts[f"{pki.KUBERNETES}/sa.pub"]
+
+    one, both, other, alone = map(files, (Generations(), *REPLACEMENT))
+    assert one[0] == both[0] != other[0] == alone[0]
+    assert both[1] == one[1] + alone[1] == other[1]
+    for private, public in (one, alone):
+        key = serialization.load_pem_private_key(private.encode(), None).public_key()
+        form = serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+        assert key.public_bytes(*form).decode() == public

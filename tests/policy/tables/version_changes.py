@@ -51,7 +51,13 @@ def generations(authority: object) -> Given:
     return etcd().but(authority=authority)
 
 
+def token_keys(generations: object) -> Given:
+    """Masters whose API servers have these generations of the keys of service accounts."""
+    return Given("quorate:k8s:MasterTier", "masters", {"masters": [], "serviceAccountKeys": generations})
+
+
 BOTH = {**BASE, "authority etcd": "1 of 1+2"}
+BOTH_KEYS = {**BASE, "authority serviceAccounts": "1 of 1+2"}
 OLD_DIGEST, NEW_DIGEST = (f"sha256:{letter * 64}" for letter in "ab")
 DIGESTS = {**BASE, MARIADB: OLD_DIGEST, RABBITMQ: OLD_DIGEST}
 
@@ -190,6 +196,29 @@ CASES = (
         message="quorate:certificates.etcd.uses: 1, which members",
     ),
     case(trusted, "the first deployment", FIRST, now(), generations("2 of 2")),
+    case(trusted, "both keys of tokens are accepted", deployed(BASE), now(), token_keys("1 of 1+2"), passes="previous"),
+    case(trusted, "the new key of tokens signs", deployed(BOTH_KEYS), now(), token_keys("2 of 1+2"), passes="previous"),
+    case(
+        trusted,
+        "the new key of tokens signs at once",
+        deployed(BASE),
+        now(),
+        token_keys("2 of 1+2"),
+        fails="previous",
+        message="quorate:certificates.serviceAccounts.uses: 2, which API servers that were not restarted do not trust "
+        "yet; expected 1, with trusts: [1, 2]; deploy that to all API servers first",
+    ),
+    case(
+        trusted,
+        "the old key of tokens is dropped while it signs",
+        deployed(BOTH_KEYS),
+        now(),
+        token_keys("2 of 2"),
+        fails="previous",
+        message="quorate:certificates.serviceAccounts.trusts: without 1, which API servers that were not restarted "
+        "still use; expected [1, 2] until all of them use 2",
+    ),
+    case(trusted, "the keys of tokens are unknown", deployed(BASE), now(), token_keys(UNKNOWN), undecided="previous"),
     case(trusted, "what was deployed is unknown", deployed(UNKNOWN), undecided="previous"),
     case(trusted, "what is deployed is unknown", deployed(BASE), now(), generations(UNKNOWN), undecided="previous"),
     case(live, "nothing changes", deployed(BASE), now(target="live"), passes="previous"),
