@@ -134,6 +134,7 @@ BARE_METAL = Root(
         "fdisk",
         "grub-common",
         "grub-efi-amd64-bin",
+        "ipmitool",
         "iproute2",
         "libvirt-clients",
         "libvirt-daemon",
@@ -151,17 +152,18 @@ BARE_METAL = Root(
         "qemu-system-x86",
         "qemu-utils",
         "xorriso",
-        "zstd",
     ),
     programs=("usr/sbin/libvirtd", "usr/bin/qemu-system-x86_64", "usr/bin/qemu-img", "usr/bin/xorriso"),
 )
 """The root with libvirt and QEMU for virtual BMCs, and with what Ironic's conductor makes images with."""
 RAMDISK = Root(
     packages=(
+        "bsdextrautils",
         "busybox-static",
         "dmidecode",
         "dosfstools",
         "efibootmgr",
+        "file",
         "gdisk",
         "hdparm",
         "iproute2",
@@ -170,10 +172,12 @@ RAMDISK = Root(
         "lshw",
         "parted",
         "pciutils",
+        "psmisc",
         "python3",
         "qemu-utils",
         "udev",
         "util-linux",
+        "util-linux-extra",
     ),
     programs=("usr/bin/python3", "usr/bin/busybox", "usr/bin/qemu-img", "usr/sbin/sgdisk"),
 )

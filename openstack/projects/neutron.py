@@ -225,7 +225,7 @@ def _agent_files(wiring: Wiring, name: str) -> tuple[ConfigFile, ...]:
         ConfigFile(
             "ironic_neutron_agent.ini",
             "ini",
-            (Layer(Origin.PROJECT, _BARE_METAL, {"ironic": machines}),),
+            (Layer(Origin.PROJECT, _BARE_METAL, {"ironic": machines} | _without_ovn(wiring)),),
             fragment="/etc/neutron/neutron.conf.d/machines.conf",
         ),
         ConfigFile("dhcp_agent.ini", "ini", (Layer(Origin.PROJECT, _MANUAL, dhcp),)),
@@ -234,6 +234,22 @@ def _agent_files(wiring: Wiring, name: str) -> tuple[ConfigFile, ...]:
             "metadata_agent.ini", "ini", (Layer(Origin.PROJECT, _MANUAL, metadata), *workers), fragment=fragment
         ),
     )
+
+
+def _without_ovn(wiring: Wiring) -> dict[str, Section]:
+    """Returns options by which the agent of machines asks no database of OVN: from 2026.1 on it does by default.
+
+    It would go on without one, and log an error every few minutes.
+    """
+    wanted: dict[str, Section] = {
+        "l2vni": {
+            "enable_l2vni_trunk_reconciliation": False,
+            "enable_l2vni_trunk_reconciliation_events": False,
+        },
+        "baremetal_agent": {"enable_ha_chassis_group_alignment": False, "enable_router_ha_binding": False},
+    }
+    known = options.listed(wiring.release, "ironic_neutron_agent.ini")
+    return {section: values for section, values in wanted.items() if section in known}
 
 
 def jobs(wiring: Wiring) -> tuple[JobDefinition, ...]:

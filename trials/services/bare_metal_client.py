@@ -18,6 +18,7 @@ The account is in the environment. The first argument chooses the work, which pr
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -41,7 +42,10 @@ KERNEL_PARAMETERS = "console=ttyS0 ipa-debug=1"
 
 def conductors(_cloud: Any) -> None:
     """Lists drivers and conductors, which only an account of the whole system may do."""
-    system = openstack.connect(system_scope="all", project_name=None, project_domain_name=None)
+    for name in ("OS_PROJECT_NAME", "OS_PROJECT_DOMAIN_NAME"):
+        del os.environ[name]
+    os.environ["OS_SYSTEM_SCOPE"] = "all"
+    system = openstack.connect()
     print("drivers:", *sorted(each.name for each in system.baremetal.drivers()))
     found = [each for each in system.baremetal.conductors() if each.alive]
     print("conductors:", *sorted(each.hostname for each in found))
@@ -82,6 +86,7 @@ def enrol(cloud: Any, name: str, bmc: str, identity: str) -> None:
     }
     node = cloud.baremetal.create_node(
         name=name, driver="redfish", driver_info=given, resource_class=CLASS, inspect_interface="redfish",
+        boot_interface="redfish-virtual-media",
         properties={"capabilities": "boot_mode:uefi"},
     )  # fmt: skip
     print("interfaces:", node.boot_interface, node.deploy_interface, node.network_interface)
@@ -89,8 +94,15 @@ def enrol(cloud: Any, name: str, bmc: str, identity: str) -> None:
     move(cloud, name, "inspect", "manageable")
     (port,) = cloud.baremetal.ports(node=node.id)
     cloud.baremetal.update_port(port, physical_network=PHYSICAL)
+    step("Neutron knows the machine", lambda: wait(lambda: is_bindable(cloud, node.id), SHORT))
     found = cloud.baremetal.get_node(name)
     print("found:", port.address, found.properties)
+
+
+def is_bindable(cloud: Any, identity: str) -> bool:
+    """Whether Neutron's agent of machines has told the physical network of a node."""
+    agents = cloud.network.agents(host=identity)
+    return any(PHYSICAL in each.configuration.get("bridge_mappings", ()) for each in agents)
 
 
 def power(cloud: Any, name: str, wanted: str) -> None:

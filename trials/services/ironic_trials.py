@@ -36,6 +36,7 @@ _PROJECTS = {
 }
 _CLIENT = Path(__file__).with_name("bare_metal_client.py")
 _TOOLS = {
+    "ipmitool": "usr/bin/ipmitool",
     "mkisofs": "usr/bin/xorriso -as mkisofs",
     "qemu-img": "usr/bin/qemu-img",
 }

@@ -30,10 +30,12 @@ cgroup_controllers = []
 namespaces = []
 """
 _EMULATOR = f"""\
+import uuid
 SUSHY_EMULATOR_LIBVIRT_URI = "qemu:///system"
 SUSHY_EMULATOR_LISTEN_IP = "0.0.0.0"
 SUSHY_EMULATOR_LISTEN_PORT = {PORT}
 SUSHY_EMULATOR_STATE_DIR = "/var/lib/emulator"
+SUSHY_EMULATOR_STORAGE = {{str(uuid.UUID(int=number)): [] for number in range(1, 10)}}
 """
 _START = """\
 libvirtd &

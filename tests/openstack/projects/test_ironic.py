@@ -105,6 +105,15 @@ def test_neutron_binds_ports_of_machines_that_its_agent_reports(containers: Mapp
     assert "database" not in ini(agent, "/etc/neutron/neutron.conf")
 
 
+@pytest.mark.parametrize(("release", "sections"), [("2025.2", ()), ("2026.1", ("l2vni", "baremetal_agent"))])
+def test_the_agent_of_machines_asks_no_database_of_ovn(release: str, sections: tuple[str, ...]) -> None:
+    rendered = read(documents("dev", projects=METAL, ingress=DOMAIN, release=release))
+    agent = rendered["ironic-neutron-agent/ironic-neutron-agent"]
+    written = ini(agent, "/etc/neutron/plugins/ml2/ironic_neutron_agent.ini")
+    found = {name: set(written[name].values()) for name in ("l2vni", "baremetal_agent") if name in written}
+    assert found == {name: {"false"} for name in sections}
+
+
 def test_a_stack_without_ironic_has_none_of_it(without: Mapping[str, TriedContainer]) -> None:
     assert not [name for name in without if "ironic" in name]
     server = ini(without["neutron-server/neutron-server"], "/etc/neutron/plugins/ml2/ml2_conf.ini")
