@@ -23,7 +23,6 @@ from openstack.monitoring import replicated_queues
 OF_MACHINE, OF_MASTER = (f"/usr/local/lib/quorate/{name}-metrics" for name in ("machine", "master"))
 READER = "node-exporter"
 """The process that serves the files. Without it, machines write none."""
-MONITORS = "ceph-mon"
 OPENSEARCH = "elasticsearch-kibana"
 QUEUES = "/usr/local/lib/quorate/quorum-queues"
 """The question about replicated queues, for RabbitMQ's control program."""
@@ -107,8 +106,6 @@ def _commands(plan: Plan, node: Node) -> Iterator[str]:
             yield f"{OF_MASTER} copies {ENVIRONMENT} {' '.join(around.copied)}"
         yield f"{OF_MASTER} workloads {ENVIRONMENT}"
         yield f"{OF_MASTER} nodes"
-        if around.has(MONITORS):
-            yield f"{OF_MASTER} ceph {ENVIRONMENT}"
         if brokers := list(filter(around.has, around.brokers)):
             yield f"{OF_MASTER} rabbitmq {ENVIRONMENT} {' '.join(brokers)}"
         if around.has(OPENSEARCH):

@@ -6,7 +6,6 @@
 #   master-metrics copies NAMESPACE DATABASE...   restored tests of copies in the object store
 #   master-metrics workloads NAMESPACE            Deployments and StatefulSets of a namespace
 #   master-metrics nodes                          conditions of nodes
-#   master-metrics ceph NAMESPACE                 health checks of the Ceph whose monitors are in a namespace
 #   master-metrics rabbitmq NAMESPACE CLUSTER...  replicated queues of RabbitMQ clusters
 #   master-metrics opensearch NAMESPACE           health of OpenSearch
 #
@@ -153,20 +152,6 @@ first() { # pods, container, command
   return 1
 }
 
-# A check that fails is 1 if it is a warning, 2 if it is an error.
-ceph() { # namespace
-  NAMESPACE=$1
-  monitors=$(pods_of ceph-mon)
-  if said=$(first "$monitors" ceph-mon ceph --connect-timeout=10 health detail); then
-    printf 'quorate_ceph_answers 1\n'
-    printf '%s\n' "$said" | sed -n \
-      -e 's/^\[WRN\] \([A-Z0-9_]*\): .*/quorate_ceph_check{check="\1"} 1/p' \
-      -e 's/^\[ERR\] \([A-Z0-9_]*\): .*/quorate_ceph_check{check="\1"} 2/p'
-  else
-    printf 'quorate_ceph_answers 0\n'
-  fi
-}
-
 # Prints the number of a key in JSON; a quote in a name there is written \".
 number() { # key, JSON
   printf '%s\n' "$2" | sed -n "s/.*\"$1\": *\([0-9][0-9]*\).*/\1/p"
@@ -209,9 +194,9 @@ opensearch() { # namespace
 }
 
 case ${1-} in
-etcd | cronjobs | copies | workloads | nodes | ceph | rabbitmq | opensearch) ;;
+etcd | cronjobs | copies | workloads | nodes | rabbitmq | opensearch) ;;
 *)
-  printf '%s\n' "usage: $0 etcd|nodes|{cronjobs|workloads|ceph|opensearch} NAMESPACE|{copies|rabbitmq} NAMESPACE NAME..." >&2
+  printf '%s\n' "usage: $0 etcd|nodes|{cronjobs|workloads|opensearch} NAMESPACE|{copies|rabbitmq} NAMESPACE NAME..." >&2
   exit 2
   ;;
 esac

@@ -14,6 +14,10 @@ OPENSEARCH = _OWN.port("elasticsearch-kibana", "http")
 FORWARD = _OWN.port("lma-aggregator", "forward")
 """Port at which Fluentd's aggregator receives log records."""
 
+CEPH_METRICS = _OWN.port("ceph-mon", "metrics")
+"""Port of each of Ceph's managers; the active one serves the metrics of the cluster, the others nothing."""
+CEPH_QUORUM = _OWN.port("ceph-mon", "quorum")
+"""Port at which each of Ceph's monitors says whether it is in the quorum."""
 RABBITMQ_METRICS = _OWN.port("rabbitmq", "metrics")
 MYSQLD_EXPORTER = _OWN.port("mysqld-exporter", "metrics")
 NODE_EXPORTER = _OWN.port("node-exporter", "metrics")

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from openstack.config.wiring import Wiring
-from openstack.monitoring import age_alerts, limits, machine_alerts
+from openstack.monitoring import age_alerts, ceph_alerts, limits, machine_alerts
 from openstack.monitoring.quorums import WatchedQuorum, quorums
 from openstack.monitoring.rules import Rule, alert
 
@@ -59,6 +59,7 @@ def document(wiring: Wiring, schedules: tuple[age_alerts.Schedule, ...]) -> Mapp
     groups: list[Mapping[str, Any]] = [
         {"name": quorum.name, "rules": [*_records(quorum), *_losses(quorum), *_own(quorum)]} for quorum in watched
     ]
+    groups += [ceph_alerts.group(_of(MEMBERS, each), each) for each in watched if each.kind == "ceph"]
     are_told = machine_alerts.are_told(wiring)
     nodes = [_target_down(watched), _clock()] if are_told else [_target_down(watched), _clock(), _disk()]
     groups.append({"name": "nodes", "rules": nodes})
@@ -235,7 +236,7 @@ def _etcd(quorum: WatchedQuorum) -> Iterator[Rule]:
 
 
 def _target_down(watched: tuple[WatchedQuorum, ...]) -> Rule:
-    jobs = "|".join(quorum.name for quorum in watched)
+    jobs = "|".join((*(quorum.name for quorum in watched), ceph_alerts.JOB))
     silent = "{{ $labels.job }}: {{ $labels.instance }} has not answered for 5 minutes"
     return alert("TargetDown", f'up{{job!~"{jobs}"}} == 0', "5m", "warning", silent)
 

@@ -17,8 +17,6 @@ DISK = "quorate_disk_available_ratio"
 """Part of a file system that is available, by the directory where it is mounted."""
 REPLICAS, READY = "quorate_workload_replicas", "quorate_workload_ready_replicas"
 """Replicas that a Deployment or StatefulSet should have, and those that are ready, as every master tells them."""
-CEPH_CHECK, CEPH_ANSWERS = "quorate_ceph_check", "quorate_ceph_answers"
-"""A health check of Ceph that fails, 1 for a warning and 2 for an error; and whether a monitor answers."""
 CONDITION = "quorate_node_condition"
 """1 for a condition of a node that is as it should not be, such as NotReady or DiskPressure."""
 QUEUES, BROKER_ANSWERS = "quorate_rabbitmq_queues", "quorate_rabbitmq_answers"
@@ -47,8 +45,6 @@ def _rules(wiring: Wiring) -> Iterator[Rule]:
     yield _disk()
     yield from _replicas("|".join((*wiring.galeras, *wiring.brokers)))
     yield _nodes()
-    if wiring.has("ceph-mon"):
-        yield from _ceph()
     if any(map(wiring.has, wiring.brokers)):
         yield from _queues()
     if members := wiring.instances.get("elasticsearch-kibana"):
@@ -77,16 +73,6 @@ def _nodes() -> Rule:
     """Returns the alert for nodes that Kubernetes calls not Ready, or whose kubelet evicts pods."""
     said = "{{ $labels.node }} has the condition {{ $labels.condition }}"
     return alert("NodeCondition", f"max by (node, condition) ({CONDITION}) == 1", "5m", "warning", said)
-
-
-def _ceph() -> Iterator[Rule]:
-    """Yields the alerts for Ceph's own health checks (https://docs.ceph.com/en/latest/rados/operations/health-checks/)."""
-    worst = f"max by (check) ({CEPH_CHECK})"
-    fails = "Ceph: {{ $labels.check }}"
-    yield alert("CephWarns", f"{worst} == 1", "15m", "warning", fails)
-    yield alert("CephFails", f"{worst} == 2", "1m", "critical", fails)
-    silent = "no monitor of Ceph answers: they may have lost their majority"
-    yield alert("CephSilent", f"max({CEPH_ANSWERS}) == 0", "1m", "critical", silent)
 
 
 def _queues() -> Iterator[Rule]:

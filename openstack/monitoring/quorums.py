@@ -12,16 +12,18 @@ from typing import Literal
 
 import contract
 from blueprint.plan.quorum_limits import majority
-from openstack.config.ports import MYSQL, RABBITMQ_METRICS
+from openstack.config.ports import CEPH_QUORUM, MYSQL, RABBITMQ_METRICS
 from openstack.config.wiring import GALERA, Wiring, beside_galera
 from openstack.ovn_clients import DATABASE_NAMES, METRICS
+
+MONITORS = "ceph-mon"
 
 
 @dataclass(frozen=True)
 class WatchedQuorum:
     """A quorum that Prometheus watches. `name` is also the name of the scrape job for the members."""
 
-    kind: Literal["galera", "rabbitmq", "etcd", "ovn"]
+    kind: Literal["galera", "rabbitmq", "ceph", "etcd", "ovn"]
     name: str
     targets: Mapping[str, str]
     """Host and port of each member's metrics, by the member's name."""
@@ -42,7 +44,7 @@ class WatchedQuorum:
 
 
 def quorums(wiring: Wiring) -> tuple[WatchedQuorum, ...]:
-    """Returns the quorums whose members have metrics: Galera, RabbitMQ clusters, OVN's databases and etcd."""
+    """Returns the quorums whose members have metrics: Galera, RabbitMQ, Ceph's monitors, OVN's databases, etcd."""
     return tuple(_quorums(wiring))
 
 
@@ -52,16 +54,20 @@ def _quorums(wiring: Wiring) -> Iterator[WatchedQuorum]:
         job = galera_job(galera)
         status = f'mysql_global_status_wsrep_cluster_status{{job="{job}"}}'
         yield WatchedQuorum(
-            "galera", job, _members(wiring, galera, MYSQL), status, beside_galera("mysqld-exporter", galera)
+            "galera", job, member_targets(wiring, galera, MYSQL), status, beside_galera("mysqld-exporter", galera)
         )
     for broker in filter(wiring.has, wiring.brokers):
-        targets = _members(wiring, broker, RABBITMQ_METRICS)
+        targets = member_targets(wiring, broker, RABBITMQ_METRICS)
         # A paused member does not answer. A member that answers but reaches too few others is not in the majority.
         tolerated = len(targets) - majority(len(targets))
         unreachable = f'rabbitmq_unreachable_cluster_peers_count{{job="{broker}"}}'
         yield WatchedQuorum("rabbitmq", broker, targets, f"{unreachable} <= bool {tolerated}")
+    if wiring.has(MONITORS):
+        # openstack/scripts/ceph_state.py writes the metric.
+        targets = member_targets(wiring, MONITORS, CEPH_QUORUM)
+        yield WatchedQuorum("ceph", MONITORS, targets, f'quorate_ceph_takes_part{{job="{MONITORS}"}}')
     for database in filter(wiring.has, DATABASE_NAMES):
-        targets = _members(wiring, database, wiring.records.port(database, METRICS))
+        targets = member_targets(wiring, database, wiring.records.port(database, METRICS))
         # A member without a leader takes no part. openstack/scripts/ovn_member.py writes the metric.
         yield WatchedQuorum("ovn", database, targets, f'quorate_ovn_takes_part{{job="{database}"}}')
     if wiring.etcd_members:
@@ -76,5 +82,6 @@ def galera_job(galera: str) -> str:
     return "galera" if galera == GALERA.definition else galera
 
 
-def _members(wiring: Wiring, process: str, port: int) -> dict[str, str]:
+def member_targets(wiring: Wiring, process: str, port: int) -> dict[str, str]:
+    """Returns host and port of each member of a StatefulSet, by the member's name."""
     return {name.partition(".")[0]: f"{name}:{port}" for name in wiring.members(process)}

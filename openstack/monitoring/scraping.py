@@ -9,9 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from openstack.config.ports import ALERTMANAGER, MYSQLD_EXPORTER, NODE_EXPORTER, OPENSTACK_EXPORTER, PROMETHEUS
+from openstack.config.ports import (
+    ALERTMANAGER,
+    CEPH_METRICS,
+    MYSQLD_EXPORTER,
+    NODE_EXPORTER,
+    OPENSTACK_EXPORTER,
+    PROMETHEUS,
+)
 from openstack.config.wiring import Wiring
-from openstack.monitoring.quorums import WatchedQuorum, quorums
+from openstack.monitoring import ceph_alerts
+from openstack.monitoring.quorums import MONITORS, WatchedQuorum, member_targets, quorums
 
 INTERVAL = 15
 """Seconds between two scrapes and between two evaluations. Project figure; Prometheus' default is 60."""
@@ -45,6 +53,8 @@ def _jobs(wiring: Wiring, process: str) -> Iterator[Job]:
     # Each scrape makes the exporter request lists from every OpenStack API, and these lists grow with the cloud.
     often = {"scrape_interval": "2m", "scrape_timeout": "1m"}
     yield {"job_name": "openstack", **often, "static_configs": [{"targets": [exporter]}]}
+    if wiring.has(MONITORS):
+        yield {"job_name": ceph_alerts.JOB, "static_configs": _static(member_targets(wiring, MONITORS, CEPH_METRICS))}
     for quorum in quorums(wiring):
         yield _probed(quorum, wiring.host(quorum.exporter)) if quorum.exporter else _direct(quorum)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from openstack import ceph_client
+from openstack import ceph_client, scripts
 from openstack.ceph_client import ADMINISTRATOR
 from openstack.config import cephx
 from openstack.config.layers import Layer, Origin, Secret, Section, TextFile, WrittenFile
@@ -32,6 +32,7 @@ def configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
     first = wiring.members(_MON)[:FIRST_MEMBERS]
     return (
         written,
+        TextFile("ceph_state.py", (scripts.text("ceph_state.py"),)),
         TextFile("monitors", tuple(f"{member}\n" for member in first)),
         TextFile("fsid", (Secret("ceph/fsid", encode=cephx.fsid),)),
         TextFile("mgr.key", (Secret("ceph/mgr", encode=cephx.key),)),

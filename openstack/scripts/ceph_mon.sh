@@ -25,6 +25,11 @@ first_map() {
 in_map() { monmaptool --print "$1" | grep -q "mon\.$POD_NAME$"; }
 
 install -d -o ceph -g ceph /run/ceph
+# Tells Prometheus whether this monitor is in the quorum, also when there is none: then no manager tells anything.
+until python3 -IS $configuration/ceph_state.py \
+    serve "$POD_IP" 9284 mon_status "/run/ceph/ceph-mon.$POD_NAME.asok" leader peon; do
+    sleep 5
+done &
 if [ ! -d $store ]; then
     until { first_map /tmp/monmap && in_map /tmp/monmap; } || timeout 15 ceph mon stat >/dev/null 2>&1; do
         echo "waiting for the first members of $configuration/monitors, or for a quorum to join"

@@ -2,6 +2,8 @@
 
 Arguments: a command such as mon_status, a pattern of sockets in which $POD_NAME is replaced, and the accepted states;
 without states, any answer. `ceph daemon` asks the same, and loads Ceph's whole command line for each question.
+
+With `serve ADDRESS PORT` before them, asks whenever Prometheus does, and answers whether the state is accepted.
 """
 
 import glob
@@ -31,8 +33,32 @@ def accepted(command: str, pattern: str, *states: str) -> bool:
     return bool(found) and all(not states or each in states for each in found)
 
 
+def serve(address: str, port: str, *question: str) -> None:
+    """Answers Prometheus for good: 1 if the daemon's state is accepted, 0 if not, or if the daemon does not answer."""
+    from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer  # noqa: PLC0415 - a probe does not need it
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            try:
+                takes_part = accepted(*question)
+            except (OSError, ValueError):
+                takes_part = False
+            self.send_response(200)
+            self.send_header("Content-Type", "text/plain; version=0.0.4")
+            self.end_headers()
+            metric = f"# TYPE quorate_ceph_takes_part gauge\nquorate_ceph_takes_part {int(takes_part)}\n"
+            self.wfile.write(metric.encode())
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its name in the base class
+            """Logs no request."""
+
+    ThreadingHTTPServer((address, int(port)), Handler).serve_forever()
+
+
 if __name__ == "__main__":
     try:
+        if sys.argv[1] == "serve":
+            serve(*sys.argv[2:])
         sys.exit(0 if accepted(*sys.argv[1:]) else 1)
     except (OSError, ValueError) as failure:
         sys.exit(f"no answer: {failure}")

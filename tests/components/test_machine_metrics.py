@@ -35,9 +35,7 @@ ENDS = int(certificates.VALID_UNTIL.timestamp())
 KUBECTL = """\
 case "$*" in
 *"get cronjobs"*) cat "$ROOT/cronjobs" ;;
-*"get pods --selector=app.kubernetes.io/name=ceph-mon"*) echo pod/ceph-mon-0 pod/ceph-mon-1 ;;
 *"get pods --selector=app.kubernetes.io/name="*) echo pod/a pod/b ;;
-*"exec pod/ceph-mon-1 --container=ceph-mon -- timeout 20 ceph "*) cat "$ROOT/health" ;;
 *"exec pod/b --container=rabbitmq -- timeout 20 rabbitmqctl "*" eval --formatter=json true = "*) cat "$ROOT/queues" ;;
 *"exec pod/b --container=opensearch -- timeout 20 curl "*"/_cluster/health?"*) cat "$ROOT/opensearch" ;;
 *exec*) exit 1 ;;
@@ -236,26 +234,6 @@ def test_conditions_of_nodes_that_are_as_they_should_not_be(tmp_path: Path) -> N
     }
 
 
-def test_health_checks_of_ceph(tmp_path: Path) -> None:
-    """The first monitor does not answer; then no monitor does."""
-    script(tmp_path / "bin", "kubectl", KUBECTL)
-    put(
-        tmp_path,
-        "health",
-        "HEALTH_ERR 1 full osd(s); 1/3 mons down, quorum a,b\n[ERR] OSD_FULL: 1 full osd(s)\n    osd.1 is full\n"
-        "(MUTED) [WRN] OSDMAP_FLAGS: noout flag(s) set\n[WRN] MON_DOWN: 1/3 mons down, quorum a,b\n",
-    )
-    assert written(tmp_path, OF_MASTER, "ceph", "openstack") == {
-        machine_alerts.CEPH_ANSWERS: 1,
-        f'{machine_alerts.CEPH_CHECK}{{check="OSD_FULL"}}': 2,
-        f'{machine_alerts.CEPH_CHECK}{{check="MON_DOWN"}}': 1,
-    }
-    put(tmp_path, "health", "HEALTH_OK\n")
-    assert written(tmp_path, OF_MASTER, "ceph", "openstack") == {machine_alerts.CEPH_ANSWERS: 1}
-    (tmp_path / "health").unlink()
-    assert written(tmp_path, OF_MASTER, "ceph", "openstack") == {machine_alerts.CEPH_ANSWERS: 0}
-
-
 def test_quorum_queues_of_each_cluster(tmp_path: Path) -> None:
     """The second member answers, as RabbitMQ 4.0.5 did; one of its queues has a name like a key. Then none answers."""
     script(tmp_path / "bin", "kubectl", KUBECTL)
@@ -296,7 +274,7 @@ def test_health_of_opensearch(tmp_path: Path, health: str, number: int) -> None:
 def test_an_api_server_that_does_not_answer_says_nothing_about_quorums(tmp_path: Path) -> None:
     script(tmp_path / "bin", "kubectl", "exit 1")
     put(tmp_path, machine_metrics.QUEUES, replicated_queues.OF_MAJORITY)
-    for words in (("ceph", "openstack"), ("rabbitmq", "openstack", "rabbitmq"), ("opensearch", "openstack")):
+    for words in (("rabbitmq", "openstack", "rabbitmq"), ("opensearch", "openstack")):
         before = put(tmp_path, f"var/lib/quorate/metrics/{words[0]}.prom", "what_was_known 1\n")
         assert written(tmp_path, OF_MASTER, *words, code=1) == {"what_was_known": 1}
         assert before.exists()
@@ -338,7 +316,6 @@ def test_each_machine_writes_what_it_has(monkeypatch: pytest.MonkeyPatch) -> Non
     of_masters = [
         *(f"{each} openstack" for each in words),
         "master-metrics nodes",
-        "master-metrics ceph openstack",
         *quorums,
     ]
     assert commands(DEV, "master1") == [
@@ -350,7 +327,6 @@ def test_each_machine_writes_what_it_has(monkeypatch: pytest.MonkeyPatch) -> Non
     assert commands(DEV, "messaging1") == ["machine-metrics certificates", "machine-metrics disks"]
     assert commands(PHYSICAL, "master1") == ["machine-metrics certificates", "machine-metrics disks", *of_masters]
     assert commands(PHYSICAL, "etcd1") == [], "no node, and so no node-exporter"
-    monkeypatch.setattr(machine_metrics, "MONITORS", "a process that the stack has not")
     monkeypatch.setattr(machine_metrics, "OPENSEARCH", "a process that the stack has not")
     assert commands(DEV, "master1")[-2:] == ["master-metrics nodes", quorums[0]]
     further = plan(parsed(full_size("100", **two_brokers())))

@@ -32,6 +32,12 @@ STORAGE = tuple(f"storage-{number}" for number in range(3))
 START = 300
 """Seconds that the start of a Ceph daemon may take on a busy machine."""
 _CONFIGURATION = "/etc/ceph/ceph.conf"
+_BCRYPT = "/usr/share/ceph/mgr/bcrypt.py"
+"""Path of an empty module in place of Debian's bcrypt, which only the dashboard needs.
+
+That is written with PyO3, so that only one of a manager's modules can load it: all others would fail
+(https://github.com/PyO3/pyo3/issues/576).
+"""
 _LOAD = """\
 i=%d
 while sleep 0.2; do
@@ -85,6 +91,7 @@ class CephCluster:
             machine.own("/var/lib/ceph/mon", "ceph")
             self._place(machine, "ceph-mon/ceph-mon", "/mon.sh")
             self._place(machine, "ceph-mon/ceph-mgr", "/mgr.sh")
+            machine.write(_BCRYPT, "")
         for machine in self.storage.values():
             machine.add_disk("/var/lib/ceph/osd")
             machine.own("/var/lib/ceph/osd", "ceph")

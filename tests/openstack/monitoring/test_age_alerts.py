@@ -26,9 +26,9 @@ OF_MACHINES = {
 } | {"NodeCondition"}
 OF_QUEUES = {"RabbitmqQueuesLost", "RabbitmqQueuesReduced", "RabbitmqQueuesUnknown"}
 OF_OPENSEARCH = {"OpensearchMemberLost", "OpensearchRed", "OpensearchSilent", "OpensearchYellow"}
-OF_CEPH = {"CephWarns", "CephFails", "CephSilent"}
+OF_CEPH = {"CephOsdDown", "CephWarns", "CephFails", "CephSilent"}
 OF_BACKUPS = {"BackupLate", "BackupTestLate", "BackupTestFailed", "BackupSuspended", "BackupUnknown"}
-TOLD = OF_MACHINES | OF_CEPH | OF_QUEUES | OF_OPENSEARCH
+TOLD = OF_MACHINES | OF_QUEUES | OF_OPENSEARCH
 
 
 def rules(made: Plan) -> dict[str, list[dict[str, Any]]]:
@@ -56,6 +56,7 @@ def test_each_database_has_alerts_of_its_backups_and_tests() -> None:
     assert {rule["alert"] for rule in rules(made)["backups"]} == OF_BACKUPS
     assert {rule["alert"] for rule in rules(made)["certificates"]} == OF_CERTIFICATES
     assert {rule["alert"] for rule in rules(made)["machines"]} == TOLD
+    assert {rule["alert"] for rule in rules(made)["ceph"]} == OF_CEPH
     assert "DiskAlmostFull" not in {rule["alert"] for rule in rules(made)["nodes"]}
     assert schedules(made) == {"etcd-backup", "etcd-backup-test", "mysqld-backup", "mysqld-backup-test"}
 
@@ -98,6 +99,7 @@ def test_machines_of_etcd_that_are_no_nodes_tell_nothing() -> None:
 def test_machines_that_quorate_does_not_set_up_tell_nothing() -> None:
     found = rules(stack(machines="existing"))
     assert not {"backups", "certificates", "machines"} & found.keys()
+    assert "ceph" in found, "its manager tells"
     assert "DiskAlmostFull" in {rule["alert"] for rule in found["nodes"]}, "by node-exporter's own metrics"
 
 
@@ -107,7 +109,7 @@ def test_every_alert_is_documented() -> None:
     assert {name for name in names if f"`{name}`" not in text} == set()
 
 
-@pytest.mark.parametrize("name", sorted(OF_BACKUPS | OF_CERTIFICATES | TOLD))
+@pytest.mark.parametrize("name", sorted(OF_BACKUPS | OF_CERTIFICATES | OF_CEPH | TOLD))
 def test_on_call_says_what_to_do(name: str) -> None:
     rows = [
         line for line in (DOCUMENTS / "on-call.md").read_text(encoding="utf-8").splitlines() if line.startswith("| `")

@@ -143,8 +143,13 @@ def test_members_of_opensearch_elect_their_first_manager_among_all(large: Plan, 
 def test_the_dashboard_shows_every_quorum(large: Plan) -> None:
     dashboard = json.loads(text(large, "grafana", "quorums.json"))
     queries = [panel["targets"][0]["expr"] for panel in dashboard["panels"]]
-    assert {query.partition('quorum="')[2].rstrip('"}') for query in queries} == {"galera", "rabbitmq", "etcd"}
-    assert len({panel["id"] for panel in dashboard["panels"]}) == len(queries) == 6
+    assert {query.partition('quorum="')[2].rstrip('"}') for query in queries} == {
+        "galera",
+        "rabbitmq",
+        "ceph-mon",
+        "etcd",
+    }
+    assert len({panel["id"] for panel in dashboard["panels"]}) == len(queries) == 8
     steps = dashboard["panels"][0]["fieldConfig"]["defaults"]["thresholds"]["steps"]
     assert [step["value"] for step in steps] == [None, 3, 5]
     sources = document(large, "grafana", "prometheus.yaml")["datasources"]

@@ -7,7 +7,10 @@ import os
 import socket
 import struct
 import subprocess
-from collections.abc import Generator, Mapping
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Generator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import Thread
@@ -15,6 +18,11 @@ from threading import Thread
 import pytest
 
 from blueprint.openstack.projects.process_definition import Exec
+from openstack import scripts
+from openstack.config import ports
+from openstack.config.formats import public_text
+from tests.fakes import script
+from tests.openstack.projects.test_ceph import CEPH, WIRING
 from tests.projects import PROCESSES
 
 DAEMONS = {container.name: container for name in ("ceph-mon", "ceph-osd") for container in PROCESSES[name].containers}
@@ -68,6 +76,66 @@ def ready(name: str, directory: Path) -> bool:
 def test_a_monitor_is_ready_in_the_quorum_only(tmp_path: Path, state: str, expected: bool) -> None:
     with daemon(tmp_path / "ceph-mon.ceph-mon-0.asok", {"mon_status": framed({"name": "a", "state": state})}):
         assert ready("ceph-mon", tmp_path) is expected
+
+
+def metric(port: int) -> str:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
+        return answer.read().decode().splitlines()[-1]
+
+
+def test_a_monitor_tells_prometheus_whether_it_is_in_the_quorum(tmp_path: Path) -> None:
+    """Also one that has no socket yet, or that answers nothing."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    path = tmp_path / "ceph-mon.ceph-mon-0.asok"
+    (file,) = [each for each in CEPH.configure(WIRING, "ceph-mon") if each.name == "ceph_state.py"]
+    program = tmp_path / "ceph_state.py"
+    program.write_text(public_text(file) or "", encoding="utf-8")
+    command = [sys.executable, "-IS", program, "serve", "127.0.0.1", str(port), "mon_status", path, "leader", "peon"]
+    with subprocess.Popen(command) as server:
+        try:
+            until(lambda: socket.create_connection(("127.0.0.1", port), 1).close() is None)
+            assert metric(port) == "quorate_ceph_takes_part 0"
+            for answer, value in ((framed({"state": "peon"}), 1), (framed({"state": "probing"}), 0), (b"", 0)):
+                with daemon(path, {"mon_status": answer}):
+                    assert metric(port) == f"quorate_ceph_takes_part {value}"
+                path.unlink()
+        finally:
+            server.kill()
+
+
+def until(works: Callable[[], bool]) -> None:
+    """Waits until a call succeeds."""
+    ends = time.monotonic() + 60
+    while True:
+        try:
+            assert works()
+        except OSError:
+            assert time.monotonic() < ends
+            time.sleep(0.1)
+        else:
+            return
+
+
+def test_the_program_beside_a_monitor_is_started_until_it_serves(tmp_path: Path) -> None:
+    script(tmp_path / "bin", "python3", f'echo "$*" >>{tmp_path}/said; [ "$(wc -l <{tmp_path}/said)" = 3 ]')
+    script(tmp_path / "bin", "sleep", "")
+    text = scripts.text("ceph_mon.sh")
+    begin = text.index("until python3")
+    command = f"configuration=/etc/ceph\n{text[begin : text.index('&', begin) + 1]}\nwait"
+    environment = {"PATH": f"{tmp_path}/bin:{os.environ['PATH']}", "POD_NAME": "ceph-mon-0", "POD_IP": "10.0.0.1"}
+    subprocess.run(["bash", "-ec", command], env=environment, check=True, timeout=60)
+    (said,) = set((tmp_path / "said").read_text(encoding="utf-8").splitlines())
+    assert said == (
+        f"-IS /etc/ceph/ceph_state.py serve 10.0.0.1 {ports.CEPH_QUORUM} "
+        "mon_status /run/ceph/ceph-mon.ceph-mon-0.asok leader peon"
+    )
+
+
+def test_a_monitor_has_the_program_that_it_starts() -> None:
+    assert "/etc/ceph/ceph_state.py" in {file.path for file in DAEMONS["ceph-mon"].files}
+    assert ports.CEPH_METRICS == 9283, "the module's own default"
 
 
 def test_nothing_is_ready_without_its_socket(tmp_path: Path) -> None:

@@ -50,15 +50,24 @@ def _resolve(machine: ServiceMachine, records: Mapping[str, str]) -> None:
 class Monitoring:
     """Prometheus, Alertmanager and the exporter of MariaDB in a test bed, with the rendered configuration."""
 
-    def __init__(self, testbed: ServiceTestbed, containers: Mapping[str, TriedContainer]) -> None:
-        self.manager = testbed.add("nagios")
-        self.server = testbed.add("influxdb-grafana-0")
-        self.exporter = testbed.add("mysqld-exporter")
+    def __init__(
+        self,
+        testbed: ServiceTestbed,
+        containers: Mapping[str, TriedContainer],
+        *,
+        root: Path | None = None,
+        in_a_hurry: bool = True,
+    ) -> None:
+        """`root`: the Debian root with these programs, if it is not the test bed's."""
+        self.manager = testbed.add("nagios", root=root)
+        self.server = testbed.add("influxdb-grafana-0", root=root)
+        self.exporter = testbed.add("mysqld-exporter", root=root)
+        prometheus = containers["influxdb-grafana/prometheus-server"]
         _resolve(self.server, {"nagios-members.openstack.svc": self.manager.address})
         testbed.name_services("openstack.svc", {"mysqld-exporter": self.exporter})
         started = {
             self.manager: containers["nagios/alertmanager"],
-            self.server: hurried(containers["influxdb-grafana/prometheus-server"]),
+            self.server: hurried(prometheus) if in_a_hurry else prometheus,
             self.exporter: containers["mysqld-exporter/mysqld-exporter"],
         }
         for machine, container in started.items():
@@ -76,6 +85,13 @@ class Monitoring:
 
     def alerts(self) -> set[tuple[str, str]]:
         """Name and quorum of the alerts that Alertmanager has received."""
+        return {(each["labels"]["alertname"], each["labels"].get("quorum", "")) for each in self._received()}
+
+    def summaries(self, name: str) -> set[str]:
+        """What the alerts with a name say that Alertmanager has received."""
+        received = (each for each in self._received() if each["labels"]["alertname"] == name)
+        return {each["annotations"]["summary"].strip() for each in received}
+
+    def _received(self) -> list[dict[str, Any]]:
         code, body = self.manager.get(9093, "/api/v2/alerts")
-        found: list[dict[str, Any]] = json.loads(body) if code == 200 and body else []
-        return {(each["labels"]["alertname"], each["labels"].get("quorum", "")) for each in found}
+        return json.loads(body) if code == 200 and body else []

@@ -41,16 +41,20 @@ def etcd() -> Metrics:
     return Metrics("etcd", ["m1", "m2", "m3"]).each("etcd_server_has_leader", "1x100")
 
 
+def ceph() -> Metrics:
+    return Metrics("ceph-mon", [f"ceph-mon-{number}" for number in range(3)]).each("quorate_ceph_takes_part", "1x100")
+
+
 def ovn() -> Metrics:
     return Metrics("ovn-sb", [f"ovn-sb-{number}" for number in range(3)]).each("quorate_ovn_takes_part", "1x100")
 
 
-@pytest.mark.parametrize("healthy", [galera(3), rabbitmq(), etcd(), ovn()], ids=lambda each: each.quorum)
+@pytest.mark.parametrize("healthy", [galera(3), rabbitmq(), ceph(), etcd(), ovn()], ids=lambda each: each.quorum)
 def test_a_healthy_quorum_raises_nothing(tool: ServiceMachine, healthy: Metrics) -> None:
     assert raised(tool, rules(3), healthy, "20m") == {}
 
 
-@pytest.mark.parametrize("quorum", [galera, rabbitmq, etcd, ovn])
+@pytest.mark.parametrize("quorum", [galera, rabbitmq, ceph, etcd, ovn])
 def test_a_lost_member_of_three_is_critical_after_two_minutes(tool: ServiceMachine, quorum: Any) -> None:
     """One lost member of three is critical, because one more loss would end the majority."""
     metrics = quorum()
@@ -61,7 +65,7 @@ def test_a_lost_member_of_three_is_critical_after_two_minutes(tool: ServiceMachi
     assert raised(tool, rules(3), metrics, "8m") == named | {"QuorumMemberLost": ("critical", count)}
 
 
-@pytest.mark.parametrize("quorum", [galera, rabbitmq, etcd, ovn])
+@pytest.mark.parametrize("quorum", [galera, rabbitmq, ceph, etcd, ovn])
 def test_a_silent_member_is_named_while_it_is_silent_for_a_minute(tool: ServiceMachine, quorum: Any) -> None:
     """The last answer is of 4:45; the next question, of 5:00, has no answer."""
     metrics = quorum()
@@ -72,7 +76,7 @@ def test_a_silent_member_is_named_while_it_is_silent_for_a_minute(tool: ServiceM
     assert summary.endswith(f"lost: {metrics.members[1]}")
 
 
-@pytest.mark.parametrize("quorum", [galera, rabbitmq, etcd, ovn])
+@pytest.mark.parametrize("quorum", [galera, rabbitmq, ceph, etcd, ovn])
 def test_a_lost_majority_is_critical_at_the_second_evaluation(tool: ServiceMachine, quorum: Any) -> None:
     metrics = quorum()
     for member in metrics.members[:2]:

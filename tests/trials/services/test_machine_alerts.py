@@ -67,23 +67,6 @@ def test_a_service_without_any_replica_is_critical(tool: ServiceMachine) -> None
     assert machines(tool, off, "35m") == {}, "it should have none"
 
 
-def test_health_checks_of_ceph_are_named(tool: ServiceMachine) -> None:
-    metrics = told().each(machine_alerts.CEPH_ANSWERS, "1x1000")
-    metrics.each(machine_alerts.CEPH_CHECK, "1x1000", check="MON_DOWN")
-    assert machines(tool, metrics, "14m") == {}
-    assert machines(tool, metrics, "16m") == {"CephWarns": ("warning", "Ceph: MON_DOWN")}
-    change(metrics, machine_alerts.CEPH_CHECK, "2x1000")
-    assert machines(tool, metrics, "16m") == {"CephFails": ("critical", "Ceph: MON_DOWN")}
-
-
-def test_a_ceph_of_which_no_monitor_answers_is_critical(tool: ServiceMachine) -> None:
-    metrics = told().each(machine_alerts.CEPH_ANSWERS, "0x1000")
-    silent = "no monitor of Ceph answers: they may have lost their majority"
-    assert machines(tool, metrics, "2m") == {"CephSilent": ("critical", silent)}
-    metrics.lines[-1]["values"] = "1x1000"
-    assert machines(tool, metrics, "2m") == {}, "one master has an answer"
-
-
 def test_a_node_that_is_not_ready_is_named(tool: ServiceMachine) -> None:
     """Once, though every master tells it."""
     metrics = told().each(machine_alerts.CONDITION, "1x1000", node="cmp7", condition="NotReady")
