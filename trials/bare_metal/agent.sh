@@ -5,6 +5,8 @@ mount -t proc proc /proc
 mount -t sysfs sys /sys
 mount -t devtmpfs dev /dev
 mount -t tmpfs run /run
+mkdir -p /dev/shm
+mount -t tmpfs shm /dev/shm
 mount -t efivarfs efi /sys/firmware/efi/efivars
 exec </dev/console >/dev/console 2>&1
 /usr/lib/systemd/systemd-udevd --daemon

@@ -162,7 +162,7 @@ def separated(cloud: Any) -> None:
         server = create(cloud, image, flavor)
         wait(lambda server=server: cloud.compute.get_server(server).status != "BUILD", SHORT)
         seen = cloud.compute.get_server(server)
-        host = cloud.compute.get_server(server).hypervisor_hostname or "no host"
+        host = seen.hypervisor_hostname or "no host"
         print(f"image {image}, flavor {flavor}:", seen.status, host, (seen.fault or {}).get("message", "")[:60])
         cloud.compute.delete_server(server)
         cloud.compute.wait_for_delete(server, wait=SHORT)
