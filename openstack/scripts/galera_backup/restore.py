@@ -19,6 +19,7 @@ restoration counts."""
 REPLACING = "unfinished-install.log"
 """File that marks incomplete data: a member that starts with this file deletes the data (scripts/galera/data.py)."""
 FRESH = ".restoring"
+RESOLVER = Path("/etc/resolv.conf")
 _LOCKED = ("ibdata1", "aria_log_control")
 _NO_NAME = (socket.EAI_NONAME, socket.EAI_NODATA)
 
@@ -55,15 +56,16 @@ def require_stopped(settings: Settings) -> None:
 
     Raises Refused also if the look-up fails, because members may exist then.
     """
+    domain = absolute(settings.domain)
     try:
-        found = socket.getaddrinfo(settings.domain, None, socket.AF_INET, socket.SOCK_STREAM)
+        found = socket.getaddrinfo(domain, None, socket.AF_INET, socket.SOCK_STREAM)
     except socket.gaierror as error:
         if error.errno not in _NO_NAME:
-            raise Refused(f"cannot tell whether members exist: {settings.domain}: {error}") from None
+            raise Refused(f"cannot tell whether members exist: {domain}: {error}") from None
         found = []
     if found:
         addresses = ", ".join(sorted({str(entry[4][0]) for entry in found}))
-        raise Refused(f"the cluster is alive: {settings.domain} has {addresses}; scale its StatefulSet to 0 first")
+        raise Refused(f"the cluster is alive: {domain} has {addresses}; scale its StatefulSet to 0 first")
     for name in _LOCKED:
         if (DATA / name).exists():
             with (DATA / name).open("r+b") as file:
@@ -71,6 +73,18 @@ def require_stopped(settings: Settings) -> None:
                     fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 except OSError:
                     raise Refused(f"a server has {DATA / name} open; stop it first") from None
+
+
+def absolute(domain: str) -> str:
+    """Returns a Service's DNS name with the cluster's domain, which is in the search list of pods.
+
+    If no member has an address, the resolver also asks for the name as it is written. The cluster's name server passes
+    that question on, and at a site without another name server it fails, as if nothing were known of the members.
+    """
+    service, _, namespace = domain.partition(".")
+    lines = (line.split() for line in RESOLVER.read_text(encoding="utf-8").splitlines())
+    searched = [name for words in lines if words[:1] == ["search"] for name in words[1:]]
+    return next((f"{service}.{name}." for name in searched if name.startswith(f"{namespace}.")), domain)
 
 
 def chosen() -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -72,3 +73,15 @@ def test_an_unknown_backup_is_refused_with_those_that_there_are(monkeypatch: pyt
     monkeypatch.setenv(restore.CHOICE, "yesterday")
     with pytest.raises(Refused, match="there is no backup yesterday; there are 2026-01-01T00-00-00Z, 2026"):
         restore.chosen()
+
+
+def test_members_are_looked_up_in_the_clusters_domain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Else the resolver asks for the name as it is too, and a site without a name server gives no answer to that."""
+    monkeypatch.setattr(restore, "RESOLVER", tmp_path / "resolv.conf")
+    restore.RESOLVER.write_text(
+        "search cloud.svc.cluster.local svc.cluster.local cluster.local example.org\nnameserver 10.96.0.10\n"
+        "options ndots:5\n"
+    )
+    assert restore.absolute("mysqld-members.cloud.svc") == "mysqld-members.cloud.svc.cluster.local."
+    restore.RESOLVER.write_text("nameserver 127.0.0.53\nsearch example.org\n")
+    assert restore.absolute("mysqld-members.cloud.svc") == "mysqld-members.cloud.svc"
