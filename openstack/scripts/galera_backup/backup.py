@@ -88,11 +88,13 @@ def checked(data: Path) -> str:
 
     Raises Refused if InnoDB's position is not the one that the member had when the backup was taken.
     """
-    files = [f"--datadir={data}", "--innodb-read-only", f"--socket={data.parent / 'socket'}", "--skip-networking"]
+    socket = data.parent / "socket"
+    files = [f"--datadir={data}", "--innodb-read-only", f"--socket={socket}", "--skip-networking"]
     # With --wsrep-recover, mariadbd only reads the position and ends. It does not connect to the cluster address.
     galera = ["--wsrep-on=ON", f"--wsrep-provider={PROVIDER}", "--wsrep-cluster-address=gcomm://backup"]
     formats = ["--binlog-format=ROW", "--disable-log-error"]
     result = run("mariadbd", "--no-defaults", *files, *galera, *formats, "--wsrep-recover")
+    socket.unlink(missing_ok=True)  # mariadbd leaves it, and it is no file of the backup
     found = re.search(r"WSREP: Recovered position: ?(\S+)", result.stderr)
     information = next((path for path in data.glob("*_galera_info")), None)
     expected = _POSITION.search(information.read_text(encoding="utf-8")) if information else None

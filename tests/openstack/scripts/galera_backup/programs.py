@@ -36,6 +36,7 @@ class Programs:
                 fresh.mkdir()
                 (fresh / "ibdata1").write_text((Path(target) / "ibdata1").read_text())
         if command[0] == "mariadbd":
+            Path(next(word.partition("=")[2] for word in command if word.startswith("--socket="))).touch()
             errors = f"[Note] WSREP: Recovered position: {UUID}:{self.recovered}\n"
         return subprocess.CompletedProcess(command, 0, said, errors)
 

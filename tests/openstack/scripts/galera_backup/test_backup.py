@@ -23,6 +23,7 @@ def test_a_backup_gets_its_name_when_it_is_complete_and_the_oldest_are_removed()
     said = json.loads((kept / "backup.json").read_text())
     assert said["position"] == f"{UUID}:7"
     assert said["tables"] == {"keystone/user": 8, "nova/instances": 54}
+    assert not (kept / "socket").exists()
 
 
 def test_a_backup_at_another_position_is_not_kept_and_removes_no_other(programs: Programs) -> None:
