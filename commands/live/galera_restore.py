@@ -13,6 +13,7 @@ from commands.live.restore_request import RestoreRequest
 from commands.stack import ValidStack
 from console.errors import UserError
 from openstack.config.wiring import ENVIRONMENT, wiring
+from openstack.projects.mariadb import saved_member
 from operations.actions import of_plan
 from operations.live_cluster import LiveCluster
 from operations.living.cloud import read_quorum
@@ -41,12 +42,14 @@ def run(root: Path, found: ValidStack, request: RestoreRequest) -> int:
 def _restoration(root: Path, found: ValidStack, cluster: LiveCluster, source: GaleraSource) -> GaleraRestoration:
     source = _complete(root, found, cluster, source)
     actions = {each.name: each for each in of_plan(found.plan)}
-    members = wiring(found.plan, ENVIRONMENT).members(source.galera)
+    around = wiring(found.plan, ENVIRONMENT)
+    members = around.members(source.galera)
     return GaleraRestoration(
         cluster,
         found.name,
         source,
         members,
+        restored=saved_member(around, source.galera).partition(".")[0],
         restores=actions[f"{source.galera}-restore"],
         tests=actions[f"{source.galera}-backup-test"],
         fetch=partial(fetched, root, found, source.written, members),

@@ -170,14 +170,20 @@ def age_limit(action: ActionDefinition) -> timedelta:
     return (COPY_PERIOD if action.copies else PERIOD) + timedelta(seconds=action.deadline)
 
 
+def saved_member(wiring: Wiring, galera: str) -> str:
+    """Returns the DNS name of the member whose data is backed up, and which a restoration replaces.
+
+    It has a high ordinal, because ProxySQL sends writes to the member with the lowest.
+    """
+    return wiring.members(galera)[:FIRST_MEMBERS][-1]
+
+
 def _backups(wiring: Wiring, number: int) -> tuple[ActionDefinition, ...]:
     galera = wiring.galeras[number]
-    members = wiring.members(galera)
-    # The scheduler places the backup's pod on the node of this member's volume. A member with a high ordinal is chosen,
-    # because ProxySQL sends writes to the member with the lowest ordinal.
-    member = members[:FIRST_MEMBERS][-1]
+    # The scheduler places the backup's pod on the node of this member's volume.
+    member = saved_member(wiring, galera)
     name, _, domain = member.partition(".")
-    document = {"member": member, "domain": domain, "members": len(members), "keep": KEPT}
+    document = {"member": member, "domain": domain, "members": len(wiring.members(galera)), "keep": KEPT}
     data = ClaimMount(name="data", claim=f"data-{name}", path="/var/lib/mysql")
     backups = _backup_claim(galera)
     account = ("[client]\nuser = backup\npassword = ", Secret(_backup_account(galera)), "\n")

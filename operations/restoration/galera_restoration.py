@@ -13,13 +13,18 @@ from pathlib import Path
 
 from cluster.api import MERGE
 from cluster.objects import Object, name
+from cluster.pod_exec import PodContainer, run_in_pod
 from console.errors import UserError
 from console.progress import duration
 from openstack.config.wiring import ENVIRONMENT
+from openstack.scripts.galera import data
+from openstack.scripts.galera_backup import backup_files
 from operations import action_job
 from operations.actions import Action
 from operations.live_cluster import LiveCluster
+from operations.living.asking import not_running
 from operations.living.cloud import read_quorum
+from operations.living.readers import READERS
 from operations.living_quorum import pods
 from operations.operation_lease import RESTORATION, CloudOperation, HeldLease, command, current, held, require_same
 from operations.restoration import volume_pod
@@ -32,6 +37,9 @@ PAUSE = 2.0
 ATTEMPTS = 4
 """Further attempts of the Job: it refuses while the name server still has an address of a member, and Kubernetes waits
 10, 20, 40 and 80 s between them."""
+WRITES = 60.0
+"""Seconds until a member must have written a file. Project figure: its disk may be slow."""
+_AWAIT = 'echo "$1" >"$2" && sync "$2"'
 _START = "start"
 Say = Callable[[str], None]
 
@@ -45,6 +53,8 @@ class GaleraRestoration:
     source: GaleraSource
     members: tuple[str, ...]
     """DNS names of the cluster's members; the pods have their first parts."""
+    restored: str
+    """Name of the member whose data `restores` replaces."""
     restores: Action
     """The action that replaces the data of one member."""
     tests: Action
@@ -72,7 +82,7 @@ class GaleraRestoration:
         if self.source.is_copy:
             yield f"fetch {self.source.written} here, decrypt it, and compare its files with their digests"
             yield "put it into the volume of backups, beside those that are there, and compare it again"
-        yield f"stop the {len(self.members)} members of {self.galera}"
+        yield f"stop the {len(self.members)} members of {self.galera}; the others are to wait for {self.restored} then"
         yield f"replace the data of one by the backup (Job {self.restores.name})"
         yield "start the members: this one begins a new cluster, and the others take its data over"
 
@@ -96,6 +106,7 @@ class GaleraRestoration:
             else:
                 lease.change(source=self.source.written, step="")
                 tell()
+                self._let_wait(say)
                 self._stop(lease)
                 tell()
                 self._replace()
@@ -114,6 +125,26 @@ class GaleraRestoration:
     def _scale(self, replicas: int) -> None:
         path = f"/apis/apps/v1/namespaces/{ENVIRONMENT}/statefulsets/{self.galera}"
         self.cluster.api.ask("PATCH", path, {"spec": {"replicas": replicas}}, content=MERGE)
+
+    def _let_wait(self, say: Say) -> None:
+        """Lets the other members wait for the restored one before they bootstrap.
+
+        If that one stops first, the others know of no member with newer data than theirs. They would bootstrap without
+        it, with the data of before.
+        """
+        container = READERS["mysqld"].container
+        for pod in pods(self.cluster, self.galera):
+            if name(pod) == self.restored:
+                continue
+            if problem := not_running(pod, container):
+                say(f"      {name(pod)} is not let wait: {problem}")
+                continue
+            place = PodContainer(ENVIRONMENT, name(pod), container)
+            command = ["sh", "-c", _AWAIT, "sh", self.restored, f"{backup_files.DATA}/{data.AWAITED}"]
+            done = run_in_pod(self.cluster.api.access, place, command, WRITES)
+            if done.code != 0:
+                said = done.errors.strip()[-300:] or done.ending
+                raise UserError(f"{name(pod)} cannot be let wait for {self.restored}: {said}. Nothing was stopped.")
 
     def _stop(self, lease: HeldLease) -> None:
         self._scale(0)

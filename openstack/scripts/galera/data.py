@@ -21,6 +21,9 @@ FORCED = "forced-bootstrap.log"
 RESTORED = "restored.log"
 """File with the time at which the data was restored. scripts/galera_backup/restore.py writes it, and so do members that
 take over restored data."""
+AWAITED = "awaited-member.log"
+"""File with the name of a member that gets restored data while all are stopped. Its answer is awaited before a
+bootstrap: it may have stopped first, so that no other has it in its last primary component."""
 SPEED = "disk-speed.log"
 """File that is synced again and again, which shows how fast the disk is."""
 UNFINISHED = "unfinished-install.log"
@@ -42,7 +45,7 @@ def own_position(name: str) -> Position:
         write(DIRECTORY / HAS_COMPLETE, "")
     if not position.has_data:
         return position
-    view = last_view()
+    view = (*last_view(), *_awaited())
     # After a crash, grastate.dat contains -1, or a position older than the data. Therefore InnoDB's position is used.
     if (DIRECTORY / "sst_in_progress").exists() or _grastate().get("uuid") == NO_UUID:
         return replace(position, view=view)
@@ -139,6 +142,18 @@ def _restored() -> str:
         return (DIRECTORY / RESTORED).read_text(encoding="utf-8").strip()
     except FileNotFoundError:
         return ""
+
+
+def _awaited() -> tuple[str, ...]:
+    try:
+        return tuple((DIRECTORY / AWAITED).read_text(encoding="utf-8").split())
+    except FileNotFoundError:
+        return ()
+
+
+def forget_awaited() -> None:
+    """Removes the name of the member that was awaited, because this member may start now."""
+    (DIRECTORY / AWAITED).unlink(missing_ok=True)
 
 
 def take_over(restored: str) -> None:

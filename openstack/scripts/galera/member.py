@@ -168,6 +168,7 @@ class Member:
 
     def arguments(self, decision: Decision) -> list[str]:
         """Prepares the data directory for a decision, and returns mariadbd's arguments."""
+        data.forget_awaited()
         start = [f"--wsrep-start-position={self.own.uuid}:{self.own.seqno}"] if self.own.is_known else []
         if decision.action == "join":
             if decision.restored:

@@ -103,7 +103,8 @@ def test_a_copy_comes_from_the_store_into_the_volume(
     monkeypatch.setattr(volume_pod, "run_in_pod", receive)
     assert restore(world, "galera/mysqld", confirm="dev") == 0
     content.require_digests(volume.backups / BACKUP_TIME)
-    again = ["POST pod", "DELETE pod", "scale to 0", f"mysqld-restore-by-hand- {BACKUP_TIME}", "scale to 3"]
+    waits = [f"{member} waits for mysqld-2" for member in ("mysqld-0", "mysqld-1")]
+    again = ["POST pod", "DELETE pod", *waits, "scale to 0", f"mysqld-restore-by-hand- {BACKUP_TIME}", "scale to 3"]
     assert cloud.did == again
     assert volume.copy.parent.stat().st_mode & 0o777 == 0o700
 

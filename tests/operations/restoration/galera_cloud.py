@@ -42,10 +42,17 @@ class GaleraCloud(SmallCloud):
         self.job_ends = "Complete"
         self.receives = CommandOutput("", "received\n", 0)
         self.received = b""
+        self.written = CommandOutput("", "", 0)
         self.silent: set[str] = set()
         """Members that run and do not take part."""
         self.job: Object = {}
         self.receiver: Object = {}
+        for member in MEMBERS:
+            self.runs(member)
+
+    def runs(self, member: str) -> None:
+        """Notes that the container of a member runs."""
+        self.pods[member]["status"]["containerStatuses"] = [{"name": "mariadb", "state": {"running": {}}}]
 
     def ask(
         self,
@@ -81,6 +88,7 @@ class GaleraCloud(SmallCloud):
             self.pods.pop(member, None)
         for member in MEMBERS[:replicas]:
             self.add(member, "mysqld", self.homes[member], "StatefulSet")
+            self.runs(member)
 
     def job_of_restoration(self, method: str, body: Object) -> Object:
         if method == "POST":
@@ -114,6 +122,11 @@ class GaleraCloud(SmallCloud):
         self.did.append("receive")
         return self.receives
 
+    def marks(self, _access: Access, place: PodContainer, command: Sequence[str], _seconds: float) -> CommandOutput:
+        """Stands in for a member that is let wait for another one."""
+        self.did.append(f"{place.pod} waits for {command[-2]}")
+        return self.written
+
     def read_quorum(self, _cluster: LiveCluster, quorum: str, pods: Sequence[Object]) -> LivingQuorum:
         there = {name(each) for each in pods} - self.silent
         members = tuple(
@@ -129,6 +142,7 @@ def use_galera(monkeypatch: pytest.MonkeyPatch, cloud: GaleraCloud) -> None:
     monkeypatch.setattr(galera_restoration, "STOPS", 0.1)
     monkeypatch.setattr(galera_restoration, "read_quorum", cloud.read_quorum)
     monkeypatch.setattr(volume_pod, "run_in_pod", cloud.receive)
+    monkeypatch.setattr(galera_restoration, "run_in_pod", cloud.marks)
 
     def failed(_api: Api, _job: Object) -> str:
         return "no space"

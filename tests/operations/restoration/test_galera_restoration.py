@@ -22,6 +22,7 @@ from tests.operations.restoration.galera_cloud import BACKUP_TIME, GaleraCloud, 
 
 ACTIONS = {each.name: each for each in of_plan(PLAN)}
 COPY = f"galera/mysqld/{BACKUP_TIME}"
+WAITS = ["mysqld-0 waits for mysqld-2", "mysqld-1 waits for mysqld-2"]
 STOPPED_AND_STARTED = ["scale to 0", f"mysqld-restore-by-hand- {BACKUP_TIME}", "scale to 3"]
 
 
@@ -42,6 +43,7 @@ def restoration(cloud: GaleraCloud, directory: Path, wanted: str = COPY) -> Gale
         "dev",
         galera_source.named("mysqld", wanted),
         wiring(PLAN, ENVIRONMENT).members("mysqld"),
+        "mysqld-2",
         ACTIONS["mysqld-restore"],
         ACTIONS["mysqld-backup-test"],
         fetch,
@@ -53,7 +55,7 @@ def test_a_copy_is_put_into_the_volume_before_the_members_stop(cloud: GaleraClou
     said: list[str] = []
     found = restoration(cloud, tmp_path)
     found.run(said.append)
-    assert cloud.did == ["fetch", "POST pod", "receive", "DELETE pod", *STOPPED_AND_STARTED]
+    assert cloud.did == ["fetch", "POST pod", "receive", "DELETE pod", *WAITS, *STOPPED_AND_STARTED]
     assert cloud.received == b"".join(volume_pod.parts(backup))
     assert cloud.leases == {}, "the operation has ended"
     assert [line for line in said if line[:3].strip(" .").isdigit()] == [
@@ -73,8 +75,24 @@ def test_the_pod_has_the_volume_and_ends_by_itself(cloud: GaleraCloud, tmp_path:
 
 def test_the_newest_backup_of_the_volume_needs_no_pod(cloud: GaleraCloud, tmp_path: Path) -> None:
     restoration(cloud, tmp_path, "").run(print)
-    assert cloud.did == ["scale to 0", "mysqld-restore-by-hand-", "scale to 3"]
+    assert cloud.did == [*WAITS, "scale to 0", "mysqld-restore-by-hand-", "scale to 3"]
     assert cloud.job["spec"]["backoffLimit"] == ATTEMPTS, "a name server may still know a member"
+
+
+def test_members_that_run_wait_for_the_restored_one(cloud: GaleraCloud, tmp_path: Path) -> None:
+    """A member that stops first is in no record of the others, which would bootstrap without it."""
+    cloud.pods["mysqld-0"]["status"]["containerStatuses"] = []
+    said: list[str] = []
+    restoration(cloud, tmp_path, "").run(said.append)
+    assert cloud.did == [WAITS[1], "scale to 0", "mysqld-restore-by-hand-", "scale to 3"]
+    assert "      mysqld-0 is not let wait: its pod is Running" in said
+
+
+def test_a_member_that_cannot_be_let_wait_stops_none(cloud: GaleraCloud, tmp_path: Path) -> None:
+    cloud.written = CommandOutput("", "sh: /var/lib/mysql/awaited-member.log: No space left on device\n", 1)
+    with pytest.raises(UserError, match=r"mysqld-0 cannot be let wait for mysqld-2: .*No space left.* Nothing was"):
+        restoration(cloud, tmp_path, "").run(print)
+    assert cloud.did == [WAITS[0]]
 
 
 def test_a_copy_that_does_not_arrive_stops_no_member(cloud: GaleraCloud, tmp_path: Path) -> None:
@@ -150,7 +168,7 @@ def test_a_member_that_does_not_end_is_named(
     monkeypatch.setattr(cloud, "scale", lambda replicas: cloud.did.append(f"scale to {replicas}"))  # type: ignore[misc]
     with pytest.raises(UserError, match="mysqld-0, mysqld-1, mysqld-2 still exist after"):
         restoration(cloud, tmp_path, "").run(print)
-    assert cloud.did == ["scale to 0"]
+    assert cloud.did == [*WAITS, "scale to 0"]
 
 
 def test_a_pod_that_does_not_run_says_why(cloud: GaleraCloud, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

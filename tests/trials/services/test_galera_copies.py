@@ -196,4 +196,4 @@ def _restoration(cloud: RealGalera, copy: str, account: Path, directory: Path) -
         return backup
 
     restores, tests = actions["mysqld-restore"], actions["mysqld-backup-test"]
-    return GaleraRestoration(cloud.cluster(), "dev", named("mysqld", copy), members, restores, tests, fetch)
+    return GaleraRestoration(cloud.cluster(), "dev", named("mysqld", copy), members, MEMBER, restores, tests, fetch)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from openstack.scripts.galera import data as stored
-from openstack.scripts.galera.decision import FORCE, NO_UUID
-from tests.openstack.scripts.galera.positions import UUID, fresh
+from openstack.scripts.galera.decision import FORCE, NO_UUID, decide
+from tests.openstack.scripts.galera.positions import FIRST, UUID, fresh
 
 
 def recovers(monkeypatch: pytest.MonkeyPatch, seqno: int) -> None:
@@ -29,6 +30,21 @@ def test_an_old_sequence_number_beside_newer_data_does_not_count(disk: Path, mon
     (disk / "grastate.dat").write_text(GRASTATE)
     recovers(monkeypatch, 58)
     assert stored.own_position("mysqld-0").seqno == 58
+
+
+def test_a_member_that_gets_restored_data_is_awaited(disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It stopped first: the last primary component of the others does not have it."""
+    (disk / "mysql").mkdir()
+    (disk / "grastate.dat").write_text(GRASTATE)
+    (disk / stored.VIEW).write_text('["mysqld-0", "mysqld-1"]')
+    (disk / stored.AWAITED).write_text("mysqld-2\n")
+    recovers(monkeypatch, 58)
+    own = stored.own_position("mysqld-0")
+    one = replace(own, name="mysqld-1")
+    assert decide(own, [one], FIRST, None).reason == "no answer from mysqld-2, which may have newer data"
+    stored.forget_awaited()
+    own = stored.own_position("mysqld-0")
+    assert decide(own, [replace(own, name="mysqld-1")], FIRST, None).action == "bootstrap"
 
 
 def test_an_empty_directory_has_no_position(disk: Path) -> None:

@@ -30,6 +30,14 @@ class GivenUp:
         return 0
 
 
+def test_a_member_that_starts_awaits_no_restored_one_any_more(disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (disk / data.AWAITED).write_text("mysqld-2\n")
+    member = Member("mysqld-1", FIRST, "db")
+    monkeypatch.setattr(member, "others", tuple)
+    member.arguments(Decision("join", "primary component with mysqld-0"))
+    assert not (disk / data.AWAITED).exists()
+
+
 def test_a_member_that_gives_up_tells_no_old_position(disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Others would take the position of its last start for its newest, and bootstrap without what it wrote since."""
     member = Member("mysqld-1", FIRST, "db")
