@@ -90,6 +90,7 @@ $latest
 END
 }
 
+# shellcheck disable=SC2016 # $key and $said are the template's
 COPY_TESTS='{{range $key, $said := .data}}{{$key}} {{$said}}
 {{end}}'
 

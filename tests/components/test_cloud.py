@@ -371,7 +371,9 @@ def test_given_files_stand_where_their_processes_look() -> None:
     assert files(resources["Deployment", "cloud-openstack-glance-api"]) == {
         "/var/lib/kolla/config_files": {"config.json", "glance-api.conf", "glance-api-uwsgi.ini", "ceph.conf"},
     }
-    assert files(resources["StatefulSet", "cloud-openstack-ceph-mon"]) == {"/etc/ceph": {"ceph.conf", "monitors"}}
+    assert files(resources["StatefulSet", "cloud-openstack-ceph-mon"]) == {
+        "/etc/ceph": {"ceph.conf", "ceph_state.py", "monitors"},
+    }
 
 
 def files(workload: dict[str, Any]) -> dict[str, set[str]]:
