@@ -35,6 +35,11 @@ class Proof:
         return not self.failure and not self.lost and (self.acknowledged > 0 or not self.has_writes)
 
 
+def without_writes(name: str, seconds: float, notes: Sequence[str] = (), failure: str = "") -> Proof:
+    """Returns the result of a trial in which no client writes."""
+    return Proof(name, 0, 0, 0, seconds, tuple(notes), failure, has_writes=False)
+
+
 def in_turn(service: str, failures: Sequence[F], trial: Callable[[str, F], Proof], notes: Sequence[str]) -> list[Proof]:
     """Runs a trial for each failure until a trial does not pass. Returns the results.
 

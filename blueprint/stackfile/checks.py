@@ -99,7 +99,7 @@ def _target(settings: Settings) -> Iterator[Problem]:
         if each.uses not in each.trusts:
             yield Problem(
                 f"{key}.uses",
-                f"is {each.uses}, which nobody would accept; write it in trusts, or one of {list(each.trusts)} here",
+                f"is {each.uses}, which no server would accept; write it in trusts, or one of {list(each.trusts)} here",
             )
         if list(each.trusts) != sorted({*each.trusts}):
             yield Problem(f"{key}.trusts", "is not in ascending order, each generation once")

@@ -5,7 +5,7 @@
 #
 # Every API server must accept the key that signs then. If one of them still accepts a key that will not be accepted here
 # any more, no token of that key may be in use: each API server has signed with another key for longer than tokens are valid,
-# no Secret has such a token, and nobody uses tokens that should have been renewed.
+# no Secret has such a token, and no client uses tokens that should have been renewed.
 set -eu
 LC_ALL=C
 export LC_ALL

@@ -20,7 +20,7 @@ from trials.services.openstack_services import PORTS, ServiceCloud
 from trials.services.openstack_trials import Programs
 from trials.services.testbed import ServiceMachine, ServiceTestbed, require, until
 from trials.services.virtual_bmcs import BmcMachine
-from trials.trial_report import Proof
+from trials.trial_report import Proof, without_writes
 
 PUBLIC = "cloud.example.org"
 """Domain of the stack's ingress, below which machines find Ironic's API."""
@@ -123,7 +123,7 @@ def _started(metal: BareMetalCloud, notes: Sequence[str], started: float) -> Pro
     require("conductors: ironic-conductor" in found, f"the conductor has not registered: {found}")
     found += metal.use("prepare")
     name = "Ironic: API and conductor start, and the conductor registers"
-    return _passed(name, started, (*notes, *found))
+    return without_writes(name, time.monotonic() - started, (*notes, *found))
 
 
 def _enrolled(metal: BareMetalCloud) -> Proof:
@@ -133,7 +133,8 @@ def _enrolled(metal: BareMetalCloud) -> Proof:
     for wanted, power in (("on", True), ("off", False)):
         notes += metal.use(f"power {_NODE} {wanted}")
         require(machine.has_power() == power, f"Ironic has turned the machine {wanted}, and its QEMU does not say so")
-    return _passed("Ironic: a machine is enrolled, inspected by Redfish, turned on and off", started, notes)
+    name = "Ironic: a machine is enrolled, inspected by Redfish, turned on and off"
+    return without_writes(name, time.monotonic() - started, notes)
 
 
 def _available(metal: BareMetalCloud) -> Proof:
@@ -141,7 +142,8 @@ def _available(metal: BareMetalCloud) -> Proof:
     notes = metal.use(f"inspect {_NODE}")
     notes += metal.use(f"provide {_NODE}")
     notes += metal.use(f"offered {_NODE}")
-    return _passed("Ironic: the agent inspects and cleans the machine, and Nova offers it", started, notes)
+    name = "Ironic: the agent inspects and cleans the machine, and Nova offers it"
+    return without_writes(name, time.monotonic() - started, notes)
 
 
 def _separated(metal: BareMetalCloud) -> Proof:
@@ -149,7 +151,8 @@ def _separated(metal: BareMetalCloud) -> Proof:
     notes = metal.use("separated")
     apart = [note for note in notes if "ERROR no host" in note]
     require(len(apart) == 2 and "ACTIVE" in notes[-1], f"a server was placed by mistake: {notes}")
-    return _passed("Nova: an image of one hypervisor gets no host of the other", started, notes)
+    name = "Nova: an image of one hypervisor gets no host of the other"
+    return without_writes(name, time.monotonic() - started, notes)
 
 
 def _deployed(metal: BareMetalCloud) -> Proof:
@@ -158,8 +161,5 @@ def _deployed(metal: BareMetalCloud) -> Proof:
     runs = until("the deployed system runs", lambda: _RUNS in metal.machine.told(), _BOOT, 1)
     notes.append(f"the system ran from its disk {runs:.0f} s after the server was ACTIVE")
     notes += metal.use(f"delete {_NODE}")
-    return _passed("Ironic: Nova deploys an image on the machine, which boots it", started, notes)
-
-
-def _passed(name: str, started: float, notes: Sequence[str]) -> Proof:
-    return Proof(name, 0, 0, 0, time.monotonic() - started, tuple(notes), has_writes=False)
+    name = "Ironic: Nova deploys an image on the machine, which boots it"
+    return without_writes(name, time.monotonic() - started, notes)

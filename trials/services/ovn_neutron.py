@@ -20,7 +20,7 @@ from trials.services.openstack_trials import Programs
 from trials.services.ovn_cloud import AGENTS, COMPUTE, GATEWAY, METADATA, OvnCloud
 from trials.services.ovn_network import LIMIT, LogicalPort
 from trials.services.testbed import Broken, ServiceTestbed, require, until
-from trials.trial_report import Proof, in_turn
+from trials.trial_report import Proof, in_turn, without_writes
 
 Failure = Callable[[OvnCloud], list[str]]
 _WRITES = 5
@@ -83,7 +83,7 @@ def prove(
         except (Broken, TimeoutError, subprocess.SubprocessError) as error:
             raise Broken(f"{error}\n{cloud.logs()}") from None
         name = "Neutron on OVN: a network, a router, a port and a floating IP; an address by DHCP, and metadata"
-        yield Proof(name, 0, 0, 0, time.monotonic() - started, (*notes, *steps), has_writes=False)
+        yield without_writes(name, time.monotonic() - started, (*notes, *steps))
         yield from in_turn("Neutron on OVN", failures, lambda title, failure: _trial(title, cloud, failure), ())
         yield _agents_deleted(cloud)
 
@@ -184,7 +184,7 @@ def _agents_deleted(cloud: OvnCloud) -> Proof:
         require(left == [GATEWAY], f"the southbound database's table {table} has {', '.join(left)}")
     name = "Neutron on OVN: the agents of a compute that is gone are deleted by the API"
     notes = (f"Neutron listed them as down after {silent:.0f} s", f"the southbound database has no chassis {COMPUTE}")
-    return Proof(name, 0, 0, 0, time.monotonic() - started, notes, has_writes=False)
+    return without_writes(name, time.monotonic() - started, notes)
 
 
 def _down(cloud: OvnCloud) -> list[str]:

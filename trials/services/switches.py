@@ -19,7 +19,7 @@ from trials.services import open_vswitch
 from trials.services.containers import TriedContainer
 from trials.services.open_vswitch import BACK
 from trials.services.testbed import NETWORK, ServiceMachine, ServiceTestbed, require, until
-from trials.trial_report import Proof
+from trials.trial_report import Proof, without_writes
 
 BRIDGE = "br-ex"
 BOOT = 300
@@ -67,7 +67,7 @@ def prove(root: Path, containers: Mapping[str, TriedContainer], image: GuestImag
             require(f"guest: lease {guest.address} on eth0" in guest.told(), f"{guest.address} was not given")
             require("guest: name guest" in guest.told(), "a guest has read no metadata")
         name = "Open vSwitch: two guests have an address and metadata, and reach each other"
-        yield Proof(name, 0, 0, 0, seconds, has_writes=False)
+        yield without_writes(name, seconds)
         yield _restarted(outside, guests, containers)
 
 
@@ -121,7 +121,7 @@ def _restarted(outside: ServiceMachine, guests: list[SwitchedGuest], containers:
     silent = until("the guest answers again", lambda: _answers(outside, address), BACK)
     name = "Open vSwitch: its switch is replaced, and the guest answers again"
     notes = (f"the guest answered {silent:.1f} s after the switch did",)
-    return Proof(name, 0, 0, 0, time.monotonic() - started, notes, has_writes=False)
+    return without_writes(name, time.monotonic() - started, notes)
 
 
 def _answers(outside: ServiceMachine, address: str) -> bool:

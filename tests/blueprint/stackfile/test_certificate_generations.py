@@ -31,7 +31,9 @@ def test_keys_of_service_accounts_have_generations_too() -> None:
 
     assert versions({"uses": 1, "trusts": [1, 2]})["authority serviceAccounts"] == "1 of 1+2"
     assert "authority serviceAccounts" not in versions({})
-    with pytest.raises(InvalidStackError, match=r"certificates.serviceAccounts.uses: is 2, which nobody would accept"):
+    with pytest.raises(
+        InvalidStackError, match=r"certificates.serviceAccounts.uses: is 2, which no server would accept"
+    ):
         versions({"uses": 2})
 
 
@@ -40,7 +42,7 @@ def test_keys_of_service_accounts_have_generations_too() -> None:
     [
         (
             {"uses": 2},
-            r"certificates.etcd.uses: is 2, which nobody would accept; write it in trusts, or one of ",
+            r"certificates.etcd.uses: is 2, which no server would accept; write it in trusts, or one of ",
         ),
         ({"uses": 2, "trusts": [2, 1]}, "certificates.etcd.trusts: is not in ascending order, each generation once"),
         ({"uses": 2, "trusts": [2, 2]}, "certificates.etcd.trusts: is not in ascending order, each generation once"),

@@ -12,7 +12,7 @@ import pytest
 from tests.stacks import ROOT
 from trials import trial_report
 from trials.cloud.drill.result import Writes
-from trials.trial_report import Proof
+from trials.trial_report import Proof, without_writes
 
 PROOF = "proof"
 """The name of the property of a test that holds a proof."""
@@ -44,9 +44,9 @@ class MachineReport:
             given = [value for _, value in report.user_properties if isinstance(value, Proof)]
             self._proofs += given
             if report.passed and not given:
-                self._proofs.append(Proof(name, 0, 0, 0, round(seconds, 1), has_writes=False))
+                self._proofs.append(without_writes(name, round(seconds, 1)))
         if report.failed:
-            self._proofs.append(Proof(name, 0, 0, 0, round(seconds, 1), failure=_reason(report), has_writes=False))
+            self._proofs.append(without_writes(name, round(seconds, 1), failure=_reason(report)))
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Writes the report and prints its path."""
