@@ -6,6 +6,7 @@ The account is in the environment. The first argument chooses the work, which pr
 
 - conductors: lists Ironic's drivers and conductors;
 - prepare: uploads the images below /images, and creates the network of the machines;
+- network: creates the network of the machines alone;
 - enrol NAME BMC IDENTITY: creates a node, makes it manageable, and inspects it by Redfish alone;
 - power NAME on|off: sets the power of a node;
 - inspect NAME: inspects a node by its agent;
@@ -63,14 +64,19 @@ def prepare(cloud: Any) -> None:
     cloud.image.update_image(disk, hypervisor_type=METAL)
     cloud.image.create_image(name=VIRTUAL, disk_format="raw", container_format="bare", data=b"0" * 512,
                              hypervisor_type=VIRTUAL)  # fmt: skip
-    network = cloud.network.create_network(
-        name=NETWORK, provider_network_type="flat", provider_physical_network=PHYSICAL, is_shared=True
-    )
-    cloud.network.create_subnet(network_id=network.id, ip_version=4, cidr="10.199.0.0/24", gateway_ip=None)
+    network(cloud)
     cloud.compute.create_flavor(name=VIRTUAL, ram=64, vcpus=1, disk=1)
     metal = cloud.compute.create_flavor(name=METAL, ram=1024, vcpus=1, disk=4)
     none = {f"resources:{name}": "0" for name in ("VCPU", "MEMORY_MB", "DISK_GB")}
     cloud.compute.create_flavor_extra_specs(metal, {f"resources:CUSTOM_{CLASS.upper()}": "1", **none})
+
+
+def network(cloud: Any) -> None:
+    """Creates the machines' network."""
+    made = cloud.network.create_network(
+        name=NETWORK, provider_network_type="flat", provider_physical_network=PHYSICAL, is_shared=True
+    )
+    cloud.network.create_subnet(network_id=made.id, ip_version=4, cidr="10.199.0.0/24", gateway_ip=None)
 
 
 def enrol(cloud: Any, name: str, bmc: str, identity: str) -> None:
@@ -218,7 +224,7 @@ def step(name: str, act: Callable[[], Any]) -> Any:
 def main() -> None:
     """Runs the work that the arguments name, with the account in the environment."""
     works: tuple[Callable[..., None], ...] = (
-        conductors, prepare, enrol, power, inspect, provide, offered, separated, deploy, delete,
+        conductors, prepare, network, enrol, power, inspect, provide, offered, separated, deploy, delete,
     )  # fmt: skip
     {work.__name__: work for work in works}[sys.argv[1]](openstack.connect(), *sys.argv[2:])
 

@@ -10,6 +10,7 @@ import time
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
+from trials.services import tempest_plugins
 from trials.services.borrowed_programs import borrow
 from trials.services.containers import TriedContainer
 from trials.services.openstack_services import DOMAIN, START, ServiceCloud
@@ -44,6 +45,7 @@ def prove(programs: Programs, bind: Path, containers: Mapping[str, TriedContaine
         yield _killed(cloud, notes)
         yield _port(cloud)
         yield _deleted(cloud)
+        yield tempest_plugins.designate(cloud, [cloud.processes[name].address for name in _SERVERS])
 
 
 def _killed(cloud: ServiceCloud, notes: Collection[str]) -> Proof:

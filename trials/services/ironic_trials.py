@@ -34,7 +34,8 @@ _PROJECTS = {
     "ironic": ("ironic-api", "ironic-conductor", "ironic-neutron-agent"),
     "nova": ("nova-conductor", "nova-scheduler", "nova-api", "nova-compute", "nova-compute-ironic"),
 }
-_CLIENT = Path(__file__).with_name("bare_metal_client.py")
+CLIENT = Path(__file__).with_name("bare_metal_client.py")
+"""What the client's machine runs."""
 _TOOLS = {
     "ipmitool": "usr/bin/ipmitool",
     "mkisofs": "usr/bin/xorriso -as mkisofs",
@@ -72,7 +73,7 @@ def prove(programs: Programs, roots: Roots, containers: Mapping[str, TriedContai
     images = boot_images.made_from(roots)
     with ServiceTestbed(programs.root) as testbed:
         started = time.monotonic()
-        cloud = ServiceCloud(testbed, containers, programs.release, _PROJECTS, _CLIENT)
+        cloud = ServiceCloud(testbed, containers, programs.release, _PROJECTS, CLIENT)
         conductor = cloud.processes["ironic-conductor"]
         borrow(conductor, roots.tools, _TOOLS)
         # Cleaning erases the partition table only: whole disks take minutes without KVM.

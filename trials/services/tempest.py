@@ -1,4 +1,4 @@
-"""Trial with tempest, OpenStack's own tests of its APIs: runs tempest's smoke tests on the services in the test bed."""
+"""Trial with tempest, OpenStack's own tests of its APIs, on the services in the test bed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LEFT_OUT = (
     "update_delete_from_image",  # copies an image to a volume too
 )
 LIMIT = 1800
-"""Seconds that all smoke tests may take on a busy machine."""
+"""Seconds that a run of tempest may take on a busy machine."""
 _TOTALS = re.compile(r"^ - (Passed|Skipped|Failed|Unexpected Success): (\d+)$", re.MULTILINE)
 _FAILED = re.compile(r"^\{\d+\} ((?:setUpClass )?\S+) .*\.\.\. FAILED$", re.MULTILINE)
 SERVICES = """\
@@ -35,9 +35,7 @@ swift = false
 
 """
 """The part of tempest.conf that says which services and APIs there are. Object storage is not tried."""
-_CONFIGURATION = (
-    SERVICES
-    + """\
+_ACCOUNT = """\
 [DEFAULT]
 log_file = /tempest/tempest.log
 
@@ -54,6 +52,13 @@ auth_version = v3
 region = RegionOne
 v3_endpoint_type = internal
 
+[oslo_concurrency]
+lock_path = /tempest/locks
+
+"""
+_SMOKE = (
+    SERVICES
+    + """\
 [compute]
 image_ref = {image}
 image_ref_alt = {image}
@@ -71,26 +76,31 @@ api_extensions = {extensions}
 
 [validation]
 run_validation = false
-
-[oslo_concurrency]
-lock_path = /tempest/locks
 """
 )
 
 
 def smoke(cloud: ServiceCloud) -> Proof:
     """Runs tempest's smoke tests. In the result, a test that passes counts as an acknowledged write."""
-    started = time.monotonic()
     image, flavor, network, extensions = cloud.use("prepare").split()
-    text = _CONFIGURATION.format(
-        password=cloud.password, identity=IDENTITY, image=image, flavor=flavor, network=network, extensions=extensions
-    )
+    options = _SMOKE.format(image=image, flavor=flavor, network=network, extensions=extensions)
+    return run(cloud, "OpenStack: tempest's smoke tests", options, f"--smoke --exclude-regex '{'|'.join(LEFT_OUT)}'")
+
+
+def run(cloud: ServiceCloud, name: str, options: str, selection: str, plugins: str = "") -> Proof:
+    """Runs tests of tempest on the client's machine. In the result, a test that passes counts as an acknowledged write.
+
+    `name`: of the trial. `options`: what tempest.conf has beside the account. `selection`: flags of `tempest run`.
+    `plugins`: the directory with tempest's plugins in the machine.
+    """
+    started = time.monotonic()
+    text = _ACCOUNT.format(password=cloud.password, identity=IDENTITY) + options
     cloud.client.write("/tempest/etc/tempest.conf", text, mode="0600")
-    found = read(_run(cloud))
+    command = script("/tempest", cloud.release, f"{selection} --concurrency 2", plugins)
+    found = read(cloud.client.run(["sh", "-c", command], seconds=LIMIT))
     notes = tuple(f"{kind.lower()}: {number}" for kind, number in found.totals.items())
-    seconds = time.monotonic() - started
     tried = found.passed + found.failed
-    return Proof("OpenStack: tempest's smoke tests", tried, found.passed, 0, seconds, notes, found.failure)
+    return Proof(name, tried, found.passed, 0, time.monotonic() - started, notes, found.failure)
 
 
 @dataclass(frozen=True)
@@ -119,14 +129,12 @@ def read(said: str) -> TempestResult:
     return TempestResult(totals, "" if totals.get("Passed", 0) else f"no test passed:\n{said[-2000:]}")
 
 
-def _run(cloud: ServiceCloud) -> str:
-    flags = f"--smoke --concurrency 2 --exclude-regex '{'|'.join(LEFT_OUT)}'"
-    return cloud.client.run(["sh", "-c", script("/tempest", cloud.release, flags)], seconds=LIMIT)
+def script(directory: str, release: Path, flags: str, plugins: str = "") -> str:
+    """Returns the shell script that runs tempest in a directory with `etc/tempest.conf`, and always ends with 0.
 
-
-def script(directory: str, release: Path, flags: str) -> str:
-    """Returns the shell script that runs tempest in a directory with `etc/tempest.conf`, and always ends with 0."""
-    return f"""export PATH={release}/bin:$PATH
+    `plugins`: a directory with tempest's plugins.
+    """
+    return f"""export PATH={release}/bin:$PATH PYTHONPATH={plugins}
         cd {directory} && mkdir -p locks
         packages=$(python -c 'import pathlib, tempest; print(pathlib.Path(tempest.__file__).parent.parent)')
         printf '[DEFAULT]\\ntest_path=%s/tempest/test_discover\\ntop_dir=%s\\n' "$packages" "$packages" > .stestr.conf

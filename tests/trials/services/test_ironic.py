@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -10,14 +11,23 @@ from blueprint.stackfile.settings import Ingress, Projects
 from tests.trials.services.judge import judge
 from tests.trials.services.stack import documents
 from trials.bare_metal.boot_images import Roots
-from trials.services import ironic_trials
-from trials.services.containers import read
+from trials.services import ironic_api_trial, ironic_trials
+from trials.services.containers import TriedContainer, read
 from trials.services.openstack_trials import Programs
+
+
+def containers() -> Mapping[str, TriedContainer]:
+    """The containers of a stack with Ironic."""
+    domain = Ingress.model_validate({"domain": ironic_trials.PUBLIC, "className": "nginx"})
+    return read(documents("dev", projects=Projects.model_validate({"ironic": {}}), ingress=domain))
+
+
+@pytest.mark.heavy
+def test_the_api_passes_the_tests_of_its_project(root: Path, programs: Path) -> None:
+    judge(ironic_api_trial.prove(Programs(root, programs), containers()))
 
 
 @pytest.mark.heavy
 def test_a_machine_is_deployed(root: Path, programs: Path, bare_metal_root: Path, ramdisk_root: Path) -> None:
-    domain = Ingress.model_validate({"domain": ironic_trials.PUBLIC, "className": "nginx"})
-    containers = read(documents("dev", projects=Projects.model_validate({"ironic": {}}), ingress=domain))
     roots = Roots(ramdisk_root, bare_metal_root, programs)
-    judge(ironic_trials.prove(Programs(root, programs), roots, containers))
+    judge(ironic_trials.prove(Programs(root, programs), roots, containers()))
