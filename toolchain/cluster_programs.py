@@ -1,6 +1,6 @@
-"""Builds the programs of Kubernetes from Go modules, and stores them in the user's cache.
+"""Builds the programs of Kubernetes from Go modules, and an exporter of metrics, and stores them in the user's cache.
 
-Only `quorate prove` and the machine lab use these programs. Clones that pin the same versions share one build.
+Only `quorate prove`, the machine lab and trials use these programs. Clones that pin the same versions share one build.
 """
 
 from __future__ import annotations
@@ -89,6 +89,14 @@ NODE = Bundle(
     ),
 )
 """Programs that the machines of the machine lab need in addition to the control plane."""
+
+_EXPORTER = "github.com/prometheus-community/elasticsearch_exporter"
+EXPORTER = Bundle(
+    "exporter",
+    "the exporter of OpenSearch's metrics, once for all clones: a minute on two cores",
+    (Program("elasticsearch_exporter", "elasticsearch_exporter", _EXPORTER, _EXPORTER),),
+)
+"""The exporter in the version of Kolla's image for 2026.1, for trials with OpenSearch."""
 
 
 def _calico(name: str, path: str) -> Program:

@@ -1,11 +1,10 @@
 """Creates Debian root file systems for trials with real programs.
 
 There are roots for the database, the message queue and Prometheus; for Ceph; for Open vSwitch and QEMU; for BIND; for
-OVN; for virtual BMCs; for the ramdisk with Ironic's agent; for a machine of the machine lab; for the lab's images of
-nginx and kube-proxy; for virtual machines of libvirt; for an emulated host of the lab; and for a bare machine, which
-Quorate prepares. mmdebstrap creates a root in the user's
-cache, once for all clones, from the Debian mirror of the machine. This requires root and apt; without them, the trials
-are skipped.
+OVN; for OpenSearch; for virtual BMCs; for the ramdisk with Ironic's agent; for a machine of the machine lab; for the
+lab's images of nginx and kube-proxy; for virtual machines of libvirt; for an emulated host of the lab; and for a bare
+machine, which Quorate prepares. mmdebstrap creates a root in the user's cache, once for all clones, from the Debian
+mirror of the machine. This requires root and apt; without them, the trials are skipped.
 """
 
 from __future__ import annotations
@@ -40,6 +39,8 @@ class Root:
     programs: tuple[str, ...]
     """Programs in the root whose checksums are recorded, as paths relative to the root."""
     suite: str = SUITE
+    hooks: tuple[str, ...] = ()
+    """Further options of mmdebstrap, such as a command that it runs before it installs the packages."""
 
 
 SERVICES = Root(
@@ -126,6 +127,13 @@ OVN = Root(
 )
 """The root with the databases and controllers of OVN, and Open vSwitch; with haproxy for the metadata agent, and
 busybox as the client of DHCP and metadata."""
+JAVA = Root(
+    packages=("iproute2", "openjdk-21-jre-headless", "procps"),
+    programs=("usr/lib/jvm/java-21-openjdk-amd64/bin/java",),
+    # Java's package makes links to manual pages, and fails without their directory.
+    hooks=('--essential-hook=mkdir -p "$1/usr/share/man/man1"',),
+)
+"""The root with Java, for OpenSearch (toolchain/opensearch_programs.py)."""
 BARE_METAL = Root(
     packages=(
         "cpio",
@@ -313,7 +321,7 @@ def ensure(reporter: Reporter, wanted: Root = SERVICES) -> Path:
 
 def digest(wanted: Root = SERVICES) -> str:
     """Returns the digest of a root's description, which names the root. Clones with the same digest share the root."""
-    facts = [wanted.suite, platform.machine(), *wanted.packages, *_OPTIONS]
+    facts = [wanted.suite, platform.machine(), *wanted.packages, *_OPTIONS, *wanted.hooks]
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
 
 
@@ -323,7 +331,7 @@ def _make(home: Path, wanted: Root, reporter: Reporter) -> None:
         reporter.begin(f"Making a Debian root with {len(wanted.packages)} packages", "two to five minutes, once")
         with Unfinished(home) as partial:
             root = partial / "root"
-            words = [*_OPTIONS, f"--include={','.join(wanted.packages)}", wanted.suite, root, mirror()]
+            words = [*_OPTIONS, *wanted.hooks, f"--include={','.join(wanted.packages)}", wanted.suite, root, mirror()]
             run([*MMDEBSTRAP, *words], on_line=lambda line: reporter.tick(line[:80]))
             checksums.write(partial, [root / name for name in wanted.programs])
             finish(partial, home)

@@ -23,7 +23,6 @@ from openstack.monitoring import replicated_queues
 OF_MACHINE, OF_MASTER = (f"/usr/local/lib/quorate/{name}-metrics" for name in ("machine", "master"))
 READER = "node-exporter"
 """The process that serves the files. Without it, machines write none."""
-OPENSEARCH = "elasticsearch-kibana"
 QUEUES = "/usr/local/lib/quorate/quorum-queues"
 """The question about replicated queues, for RabbitMQ's control program."""
 _NAME = "quorate-metrics"
@@ -108,8 +107,6 @@ def _commands(plan: Plan, node: Node) -> Iterator[str]:
         yield f"{OF_MASTER} nodes"
         if brokers := list(filter(around.has, around.brokers)):
             yield f"{OF_MASTER} rabbitmq {ENVIRONMENT} {' '.join(brokers)}"
-        if around.has(OPENSEARCH):
-            yield f"{OF_MASTER} opensearch {ENVIRONMENT}"
 
 
 @cache

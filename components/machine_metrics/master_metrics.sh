@@ -7,7 +7,6 @@
 #   master-metrics workloads NAMESPACE            Deployments and StatefulSets of a namespace
 #   master-metrics nodes                          conditions of nodes
 #   master-metrics rabbitmq NAMESPACE CLUSTER...  replicated queues of RabbitMQ clusters
-#   master-metrics opensearch NAMESPACE           health of OpenSearch
 #
 # Each writes one file into /var/lib/quorate/metrics, which node-exporter reads. The file gets its name when it is complete;
 # if something fails, the previous one stays. Times are in seconds since 1970.
@@ -178,26 +177,10 @@ rabbitmq() { # namespace, names of clusters
   done
 }
 
-HEALTH='http://localhost:9200/_cluster/health?timeout=3s&cluster_manager_timeout=3s'
-
-# A member without an elected manager answers with an error. Green is 0, yellow 1, red 2.
-opensearch() { # namespace
-  NAMESPACE=$1
-  members=$(pods_of elasticsearch-kibana)
-  said=$(first "$members" opensearch curl --silent --fail --max-time 10 "$HEALTH") || said=
-  nodes=$(number number_of_nodes "$said")
-  case $said in
-  *'"status":"green"'*) printf 'quorate_opensearch_status 0\n' ;;
-  *'"status":"yellow"'*) printf 'quorate_opensearch_status 1\n' ;;
-  *'"status":"red"'*) printf 'quorate_opensearch_status 2\n' ;;
-  esac
-  printf 'quorate_opensearch_nodes %s\n' "${nodes:-0}"
-}
-
 case ${1-} in
-etcd | cronjobs | copies | workloads | nodes | rabbitmq | opensearch) ;;
+etcd | cronjobs | copies | workloads | nodes | rabbitmq) ;;
 *)
-  printf '%s\n' "usage: $0 etcd|nodes|{cronjobs|workloads|opensearch} NAMESPACE|{copies|rabbitmq} NAMESPACE NAME..." >&2
+  printf '%s\n' "usage: $0 etcd|nodes|{cronjobs|workloads} NAMESPACE|{copies|rabbitmq} NAMESPACE NAME..." >&2
   exit 2
   ;;
 esac

@@ -11,6 +11,7 @@ PROMETHEUS = _OWN.port("influxdb-grafana", "prometheus")
 ALERTMANAGER = _OWN.port("nagios", "http")
 
 OPENSEARCH = _OWN.port("elasticsearch-kibana", "http")
+OPENSEARCH_METRICS = _OWN.port("elasticsearch-kibana", "metrics")
 FORWARD = _OWN.port("lma-aggregator", "forward")
 """Port at which Fluentd's aggregator receives log records."""
 

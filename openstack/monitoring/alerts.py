@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from openstack.config.wiring import Wiring
-from openstack.monitoring import age_alerts, ceph_alerts, limits, machine_alerts
+from openstack.monitoring import age_alerts, ceph_alerts, limits, machine_alerts, opensearch_alerts
 from openstack.monitoring.quorums import WatchedQuorum, quorums
 from openstack.monitoring.rules import Rule, alert
 
@@ -103,6 +103,8 @@ def _own(quorum: WatchedQuorum) -> Iterator[Rule]:
         yield from _rabbitmq(quorum)
     if quorum.kind == "etcd":
         yield from _etcd(quorum)
+    if quorum.kind == "opensearch":
+        yield from opensearch_alerts.rules(quorum)
 
 
 def _galera(quorum: WatchedQuorum) -> Iterator[Rule]:

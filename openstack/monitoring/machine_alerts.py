@@ -23,9 +23,6 @@ QUEUES, BROKER_ANSWERS = "quorate_rabbitmq_queues", "quorate_rabbitmq_answers"
 """Number of a RabbitMQ cluster's replicated queues, quorum queues and streams: `all`, those without a majority of their
 replicas (`lost`), and those that lack one that runs (`reduced`); and whether a member with a majority of the others
 could count them."""
-OPENSEARCH, OPENSEARCH_NODES = "quorate_opensearch_status", "quorate_opensearch_nodes"
-"""OpenSearch's health: 0 green, 1 yellow, 2 red; and the nodes that its elected manager knows, 0 if no member knows
-one."""
 WRITTEN = 'node_textfile_mtime_seconds{job="node"}'
 SILENT = timedelta(hours=2)
 """Age of a machine's file from which its timer does not work. It writes one every 5 minutes. Project figure."""
@@ -47,8 +44,6 @@ def _rules(wiring: Wiring) -> Iterator[Rule]:
     yield _nodes()
     if any(map(wiring.has, wiring.brokers)):
         yield from _queues()
-    if members := wiring.instances.get("elasticsearch-kibana"):
-        yield from _opensearch(members)
     yield from _silence()
 
 
@@ -87,19 +82,6 @@ def _queues() -> Iterator[Rule]:
     yield alert("RabbitmqQueuesReduced", reduced, "15m", "warning", said + "lack a replica that runs")
     uncounted = "{{ $labels.cluster }}: no member with a majority of the others could count its replicated queues"
     yield alert("RabbitmqQueuesUnknown", f"max by (cluster) ({BROKER_ANSWERS}) == 0", "15m", "warning", uncounted)
-
-
-def _opensearch(members: int) -> Iterator[Rule]:
-    """Yields the alerts for OpenSearch, the quorum that has no metrics of its own. `members`: those of the plan."""
-    worst, nodes = f"max({OPENSEARCH})", f"max({OPENSEARCH_NODES})"
-    yield alert("OpensearchRed", f"{worst} == 2", "1m", "critical", "OpenSearch: some indices are not available (red)")
-    if members > 1:  # replicas have no place beside a single member
-        unplaced = "OpenSearch: replicas of some indices have no place (yellow)"
-        yield alert("OpensearchYellow", f"{worst} == 1", "30m", "warning", unplaced)
-    lost = f"OpenSearch: {{{{ $value }}}} of {members} members are in the cluster"
-    yield alert("OpensearchMemberLost", f"min({OPENSEARCH_NODES} > 0) < {members}", "5m", "warning", lost)
-    silent = "OpenSearch: no member answers and knows an elected manager: they may have lost their majority"
-    yield alert("OpensearchSilent", f"{nodes} == 0", "1m", "critical", silent)
 
 
 def _silence() -> Iterator[Rule]:

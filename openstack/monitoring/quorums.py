@@ -12,18 +12,18 @@ from typing import Literal
 
 import contract
 from blueprint.plan.quorum_limits import majority
-from openstack.config.ports import CEPH_QUORUM, MYSQL, RABBITMQ_METRICS
+from openstack.config.ports import CEPH_QUORUM, MYSQL, OPENSEARCH_METRICS, RABBITMQ_METRICS
 from openstack.config.wiring import GALERA, Wiring, beside_galera
 from openstack.ovn_clients import DATABASE_NAMES, METRICS
 
-MONITORS = "ceph-mon"
+MONITORS, SEARCH = "ceph-mon", "elasticsearch-kibana"
 
 
 @dataclass(frozen=True)
 class WatchedQuorum:
     """A quorum that Prometheus watches. `name` is also the name of the scrape job for the members."""
 
-    kind: Literal["galera", "rabbitmq", "ceph", "etcd", "ovn"]
+    kind: Literal["galera", "rabbitmq", "ceph", "opensearch", "etcd", "ovn"]
     name: str
     targets: Mapping[str, str]
     """Host and port of each member's metrics, by the member's name."""
@@ -44,7 +44,7 @@ class WatchedQuorum:
 
 
 def quorums(wiring: Wiring) -> tuple[WatchedQuorum, ...]:
-    """Returns the quorums whose members have metrics: Galera, RabbitMQ, Ceph's monitors, OVN's databases, etcd."""
+    """Returns the quorums whose members have metrics."""
     return tuple(_quorums(wiring))
 
 
@@ -66,6 +66,11 @@ def _quorums(wiring: Wiring) -> Iterator[WatchedQuorum]:
         # openstack/scripts/ceph_state.py writes the metric.
         targets = member_targets(wiring, MONITORS, CEPH_QUORUM)
         yield WatchedQuorum("ceph", MONITORS, targets, f'quorate_ceph_takes_part{{job="{MONITORS}"}}')
+    if wiring.has(SEARCH):
+        targets = member_targets(wiring, SEARCH, OPENSEARCH_METRICS)
+        # The elected manager answers for all: a member that knows none says nothing.
+        known = f'elasticsearch_cluster_health_number_of_nodes{{job="{SEARCH}"}}'
+        yield WatchedQuorum("opensearch", SEARCH, targets, f"{known} >= bool {majority(len(targets))}")
     for database in filter(wiring.has, DATABASE_NAMES):
         targets = member_targets(wiring, database, wiring.records.port(database, METRICS))
         # A member without a leader takes no part. openstack/scripts/ovn_member.py writes the metric.

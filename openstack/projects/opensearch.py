@@ -17,7 +17,8 @@ _OPENSEARCH, _DASHBOARDS = "elasticsearch-kibana", "opensearch-dashboards"
 def configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
     if name == _DASHBOARDS:
         return (TextFile("opensearch_dashboards.yml", (plain_document(_dashboards(wiring)),)),)
-    # Half of the container's memory: the rest is for buffers outside of the heap and for the page cache
+    # Half of the pod's memory, of which the exporter has a small part: the rest is for buffers outside of the heap and
+    # for the page cache
     # (https://docs.opensearch.org/latest/install-and-configure/install-opensearch/index/#important-settings).
     heap = wiring.memory[name] // 2
     return (

@@ -37,7 +37,6 @@ case "$*" in
 *"get cronjobs"*) cat "$ROOT/cronjobs" ;;
 *"get pods --selector=app.kubernetes.io/name="*) echo pod/a pod/b ;;
 *"exec pod/b --container=rabbitmq -- timeout 20 rabbitmqctl "*" eval --formatter=json true = "*) cat "$ROOT/queues" ;;
-*"exec pod/b --container=opensearch -- timeout 20 curl "*"/_cluster/health?"*) cat "$ROOT/opensearch" ;;
 *exec*) exit 1 ;;
 *"get jobs"*) cat "$ROOT/jobs" ;;
 *"get configmap quorate-copy-tests --ignore-not-found"*) cat "$ROOT/copies" ;;
@@ -259,25 +258,12 @@ def test_quorum_queues_of_each_cluster(tmp_path: Path) -> None:
     assert written(tmp_path, OF_MASTER, *words[:3]) == unknown
 
 
-@pytest.mark.parametrize(("health", "number"), [("green", 0), ("yellow", 1), ("red", 2)])
-def test_health_of_opensearch(tmp_path: Path, health: str, number: int) -> None:
-    script(tmp_path / "bin", "kubectl", KUBECTL)
-    put(tmp_path, "opensearch", f'{{"cluster_name":"openstack","status":"{health}","number_of_nodes":2}}')
-    assert written(tmp_path, OF_MASTER, "opensearch", "openstack") == {
-        machine_alerts.OPENSEARCH: number,
-        machine_alerts.OPENSEARCH_NODES: 2,
-    }
-    (tmp_path / "opensearch").unlink()
-    assert written(tmp_path, OF_MASTER, "opensearch", "openstack") == {machine_alerts.OPENSEARCH_NODES: 0}
-
-
 def test_an_api_server_that_does_not_answer_says_nothing_about_quorums(tmp_path: Path) -> None:
     script(tmp_path / "bin", "kubectl", "exit 1")
     put(tmp_path, machine_metrics.QUEUES, replicated_queues.OF_MAJORITY)
-    for words in (("rabbitmq", "openstack", "rabbitmq"), ("opensearch", "openstack")):
-        before = put(tmp_path, f"var/lib/quorate/metrics/{words[0]}.prom", "what_was_known 1\n")
-        assert written(tmp_path, OF_MASTER, *words, code=1) == {"what_was_known": 1}
-        assert before.exists()
+    before = put(tmp_path, "var/lib/quorate/metrics/rabbitmq.prom", "what_was_known 1\n")
+    assert written(tmp_path, OF_MASTER, "rabbitmq", "openstack", "rabbitmq", code=1) == {"what_was_known": 1}
+    assert before.exists()
 
 
 def test_certificates_of_the_cluster_s_entry(tmp_path: Path) -> None:
@@ -312,11 +298,11 @@ def commands(made: Plan, name: str) -> list[str]:
 
 def test_each_machine_writes_what_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
     words = ("machine-metrics secrets", "master-metrics cronjobs", "master-metrics workloads")
-    quorums = ["master-metrics rabbitmq openstack rabbitmq", "master-metrics opensearch openstack"]
+    queues = "master-metrics rabbitmq openstack rabbitmq"
     of_masters = [
         *(f"{each} openstack" for each in words),
         "master-metrics nodes",
-        *quorums,
+        queues,
     ]
     assert commands(DEV, "master1") == [
         "machine-metrics certificates",
@@ -327,10 +313,8 @@ def test_each_machine_writes_what_it_has(monkeypatch: pytest.MonkeyPatch) -> Non
     assert commands(DEV, "messaging1") == ["machine-metrics certificates", "machine-metrics disks"]
     assert commands(PHYSICAL, "master1") == ["machine-metrics certificates", "machine-metrics disks", *of_masters]
     assert commands(PHYSICAL, "etcd1") == [], "no node, and so no node-exporter"
-    monkeypatch.setattr(machine_metrics, "OPENSEARCH", "a process that the stack has not")
-    assert commands(DEV, "master1")[-2:] == ["master-metrics nodes", quorums[0]]
     further = plan(parsed(full_size("100", **two_brokers())))
-    assert f"{quorums[0]} neutron-rabbitmq events-rabbitmq" in commands(further, further.masters[0].name)
+    assert f"{queues} neutron-rabbitmq events-rabbitmq" in commands(further, further.masters[0].name)
     stored = plan(parsed(full_size("100", backups=COPIES)))
     assert "master-metrics copies openstack mysqld etcd" in commands(stored, stored.masters[0].name)
     monkeypatch.setattr(machine_metrics, "READER", "a process that the stack has not")

@@ -25,10 +25,9 @@ OF_MACHINES = {
     "DiskAlmostFull",
 } | {"NodeCondition"}
 OF_QUEUES = {"RabbitmqQueuesLost", "RabbitmqQueuesReduced", "RabbitmqQueuesUnknown"}
-OF_OPENSEARCH = {"OpensearchMemberLost", "OpensearchRed", "OpensearchSilent", "OpensearchYellow"}
 OF_CEPH = {"CephOsdDown", "CephWarns", "CephFails", "CephSilent"}
 OF_BACKUPS = {"BackupLate", "BackupTestLate", "BackupTestFailed", "BackupSuspended", "BackupUnknown"}
-TOLD = OF_MACHINES | OF_QUEUES | OF_OPENSEARCH
+TOLD = OF_MACHINES | OF_QUEUES
 
 
 def rules(made: Plan) -> dict[str, list[dict[str, Any]]]:

@@ -147,9 +147,10 @@ def test_the_dashboard_shows_every_quorum(large: Plan) -> None:
         "galera",
         "rabbitmq",
         "ceph-mon",
+        "elasticsearch-kibana",
         "etcd",
     }
-    assert len({panel["id"] for panel in dashboard["panels"]}) == len(queries) == 8
+    assert len({panel["id"] for panel in dashboard["panels"]}) == len(queries) == 10
     steps = dashboard["panels"][0]["fieldConfig"]["defaults"]["thresholds"]["steps"]
     assert [step["value"] for step in steps] == [None, 3, 5]
     sources = document(large, "grafana", "prometheus.yaml")["datasources"]

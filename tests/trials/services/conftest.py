@@ -58,6 +58,12 @@ def ovn_root() -> Path:
     return _made(debian_root.OVN)
 
 
+@pytest.fixture(scope="session")
+def java_root() -> Path:
+    """A Debian root with Java."""
+    return _made(debian_root.JAVA)
+
+
 def _made(wanted: debian_root.Root) -> Path:
     try:
         testbed.check()

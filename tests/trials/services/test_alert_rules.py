@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from openstack.monitoring import opensearch_alerts
 from tests.trials.services.monitoring import CONFIG, RULES, place_programs
 from tests.trials.services.promtool import Metrics, raised, rules
 from trials.services.containers import TriedContainer
@@ -45,16 +46,25 @@ def ceph() -> Metrics:
     return Metrics("ceph-mon", [f"ceph-mon-{number}" for number in range(3)]).each("quorate_ceph_takes_part", "1x100")
 
 
+def opensearch(nodes: str = "3x100") -> Metrics:
+    healthy = Metrics("elasticsearch-kibana", [f"elasticsearch-kibana-{number}" for number in range(3)])
+    for color in ("green", "yellow", "red"):
+        healthy.each(opensearch_alerts.HEALTH, f"{int(color == 'green')}x100", color=color)
+    return healthy.each("elasticsearch_cluster_health_number_of_nodes", nodes)
+
+
 def ovn() -> Metrics:
     return Metrics("ovn-sb", [f"ovn-sb-{number}" for number in range(3)]).each("quorate_ovn_takes_part", "1x100")
 
 
-@pytest.mark.parametrize("healthy", [galera(3), rabbitmq(), ceph(), etcd(), ovn()], ids=lambda each: each.quorum)
+@pytest.mark.parametrize(
+    "healthy", [galera(3), rabbitmq(), ceph(), opensearch(), etcd(), ovn()], ids=lambda each: each.quorum
+)
 def test_a_healthy_quorum_raises_nothing(tool: ServiceMachine, healthy: Metrics) -> None:
     assert raised(tool, rules(3), healthy, "20m") == {}
 
 
-@pytest.mark.parametrize("quorum", [galera, rabbitmq, ceph, etcd, ovn])
+@pytest.mark.parametrize("quorum", [galera, rabbitmq, ceph, opensearch, etcd, ovn])
 def test_a_lost_member_of_three_is_critical_after_two_minutes(tool: ServiceMachine, quorum: Any) -> None:
     """One lost member of three is critical, because one more loss would end the majority."""
     metrics = quorum()
@@ -65,7 +75,7 @@ def test_a_lost_member_of_three_is_critical_after_two_minutes(tool: ServiceMachi
     assert raised(tool, rules(3), metrics, "8m") == named | {"QuorumMemberLost": ("critical", count)}
 
 
-@pytest.mark.parametrize("quorum", [galera, rabbitmq, ceph, etcd, ovn])
+@pytest.mark.parametrize("quorum", [galera, rabbitmq, ceph, opensearch, etcd, ovn])
 def test_a_silent_member_is_named_while_it_is_silent_for_a_minute(tool: ServiceMachine, quorum: Any) -> None:
     """The last answer is of 4:45; the next question, of 5:00, has no answer."""
     metrics = quorum()
@@ -76,7 +86,7 @@ def test_a_silent_member_is_named_while_it_is_silent_for_a_minute(tool: ServiceM
     assert summary.endswith(f"lost: {metrics.members[1]}")
 
 
-@pytest.mark.parametrize("quorum", [galera, rabbitmq, ceph, etcd, ovn])
+@pytest.mark.parametrize("quorum", [galera, rabbitmq, ceph, opensearch, etcd, ovn])
 def test_a_lost_majority_is_critical_at_the_second_evaluation(tool: ServiceMachine, quorum: Any) -> None:
     metrics = quorum()
     for member in metrics.members[:2]:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from blueprint.plan.planner import plan
-from blueprint.stackfile.loader import load_file
 from openstack.monitoring import machine_alerts
-from tests.stacks import STACKS
-from tests.trials.services.promtool import Metrics, raised, rules, rules_of
+from tests.trials.services.promtool import Metrics, raised, rules
 from trials.services.testbed import ServiceMachine
 
 NODES = [f"10.0.0.{number}:9100" for number in (1, 2, 3)]
@@ -100,42 +97,6 @@ def test_quorum_queues_that_nobody_can_count_are_named(tool: ServiceMachine) -> 
     assert summary.startswith("rabbitmq: no member with a majority of the others could count")
     metrics.lines[-1]["values"] = "1x1000"
     assert machines(tool, metrics, "16m") == {}
-
-
-def opensearch(health: int, nodes: int) -> Metrics:
-    metrics = told().each(machine_alerts.OPENSEARCH, f"{health}x1000")
-    return metrics.each(machine_alerts.OPENSEARCH_NODES, f"{nodes}x1000")
-
-
-def test_the_health_of_opensearch_is_named(tool: ServiceMachine) -> None:
-    assert machines(tool, opensearch(0, 3), "60m") == {}
-    assert machines(tool, opensearch(1, 3), "29m") == {}
-    said = "OpenSearch: replicas of some indices have no place (yellow)"
-    assert machines(tool, opensearch(1, 3), "31m") == {"OpensearchYellow": ("warning", said)}
-    said = "OpenSearch: some indices are not available (red)"
-    assert machines(tool, opensearch(2, 3), "2m") == {"OpensearchRed": ("critical", said)}
-
-
-def test_members_that_opensearch_lacks_are_named(tool: ServiceMachine) -> None:
-    """Also if one master has an older answer, or cannot ask."""
-    metrics = opensearch(0, 2)
-    assert machines(tool, metrics, "4m") == {}
-    lost = {"OpensearchMemberLost": ("warning", "OpenSearch: 2 of 3 members are in the cluster")}
-    for values in ("2x1000", "3x1000", "0x1000"):
-        metrics.lines[-1]["values"] = values
-        assert machines(tool, metrics, "6m") == lost
-    silent = told().each(machine_alerts.OPENSEARCH_NODES, "0x1000")
-    ((name, (severity, _)),) = machines(tool, silent, "6m").items()
-    assert (name, severity) == ("OpensearchSilent", "critical")
-
-
-def test_one_member_of_opensearch_has_no_place_for_replicas(tool: ServiceMachine) -> None:
-    """Its indices are yellow for good, which is no alert."""
-    ours = rules_of(plan(load_file(STACKS["one-server"])))
-    metrics = opensearch(1, 1)
-    assert raised(tool, ours, metrics, "60m", "machines") == {}
-    change(metrics, machine_alerts.OPENSEARCH_NODES, "0x1000")
-    assert "OpensearchSilent" in raised(tool, ours, metrics, "60m", "machines")
 
 
 def test_a_machine_whose_timer_does_not_write_is_named(tool: ServiceMachine) -> None:

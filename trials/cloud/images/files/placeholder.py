@@ -2,7 +2,8 @@
 """A placeholder for a program that no package registry here has: answers health checks, and does nothing else.
 
 Listens on the TCP ports of PLACEHOLDER_PORTS and answers every request with status 200 and its name, or with what
-PLACEHOLDER_ANSWERS, a document of JSON, has for the request's path; HOSTNAME in it stands for the pod's name.
+PLACEHOLDER_ANSWERS, a document of JSON, has for the request's path, a text as it is; HOSTNAME in it stands for the
+pod's name.
 """
 
 import json
@@ -22,7 +23,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         answer = ANSWERS.get(self.path.partition("?")[0])
-        body = (f"placeholder for {NAME}\n" if answer is None else json.dumps(answer)).encode()
+        answer = f"placeholder for {NAME}\n" if answer is None else answer
+        body = (answer if isinstance(answer, str) else json.dumps(answer)).encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
