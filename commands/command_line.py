@@ -533,7 +533,9 @@ def cloud_status(stack: StackOption = "dev") -> int:
 def drill(
     stack: StackOption = "dev",
     server: Annotated[str, typer.Option(help="The server that loses its power.", metavar="SERVER")] = "",
-    kind: Annotated[str, typer.Option(help="rollout, drains, option, evacuation or blackout.", metavar="KIND")] = "",
+    kind: Annotated[
+        str, typer.Option(help="rollout, drains, option, authority, evacuation or blackout.", metavar="KIND")
+    ] = "",
     replaced: Annotated[
         str, typer.Option("--replace", help="The machine that dies for good and is replaced.", metavar="NODE")
     ] = "",

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from blueprint.plan.plan import Plan
 from commands import stack
@@ -18,6 +19,7 @@ from contract import COMPUTE_POOL
 from toolchain import openstack_programs
 from trials.cloud import client, host
 from trials.cloud.drill import disturbances, drill_report, observation, replaced_machine, workloads
+from trials.cloud.drill.another_authority import another_authority
 from trials.cloud.drill.disturbances import Disturbance
 from trials.cloud.drill.result import Drill
 from trials.cloud.drill.tenants import Tenants
@@ -41,7 +43,7 @@ def start(root: Path, name: str, request: DrillRequest) -> int:
     """Runs the drills of a request. Returns 0 if all have passed."""
     if sum(map(bool, (request.server, request.kind, request.replaced, request.every))) != 1:
         raise UserError(
-            "Write what to do: SERVER=virt1 (cut its power), KIND=rollout|drains|option|evacuation|blackout, "
+            "Write what to do: SERVER=virt1 (cut its power), KIND=rollout|drains|option|authority|evacuation|blackout, "
             "REPLACE=controller2 (a machine dies for good and is replaced), or ALL=1."
         )
     planned = stack.load(root, name).plan
@@ -114,16 +116,25 @@ def _with_instances(
     if not computes:
         return {}
     last = lab.machine(computes[-1])  # the second instance of a drill is there (Tenant.computes)
+    operator = lab_commands.operator(root, lab, name)
 
     def change() -> int:
         lab_stack.change_option(root, name)
-        return lab_commands.operator(root, lab, name).up()
+        return operator.up()
 
     def evacuate() -> str:
         return _tenants(root, name, planned, reporter).evacuate(last.name)
 
+    def deploy(generations: Mapping[str, Any]) -> None:
+        lab_stack.set_etcd_generations(root, name, generations)
+
+    def authority() -> Disturbance:
+        uses = stack.load(root, lab_stack.name_of(name)).settings.certificates.etcd.uses
+        return another_authority(lab, operator, uses, deploy)
+
     return {
         "option": lambda: disturbances.option(lab, change),
+        "authority": authority,
         "evacuation": lambda: disturbances.evacuation(lab, last, evacuate),
     }
 

@@ -17,7 +17,7 @@ import yaml
 
 from blueprint.openstack.projects.records import own_records
 from blueprint.patterns import expand_numbered
-from blueprint.stackfile import list_files
+from blueprint.stackfile import certificate_generations, list_files
 from blueprint.stackfile.inventory import guest_names
 from blueprint.stackfile.settings import Settings, only_records
 from commands import build_directory, stack
@@ -99,6 +99,14 @@ def change_option(root: Path, original: str) -> None:
     options = document["config"][_PROJECTS][project]["options"].setdefault(config, {}).setdefault(section, {})
     if options.pop(option, None) is None:
         options[option] = value
+    _save(file, document)
+
+
+def set_etcd_generations(root: Path, original: str, generations: Mapping[str, Any]) -> None:
+    """Writes the generations of etcd's authority into the stack file."""
+    file = stack_file(root, original)
+    document = stack.read_document(file)
+    document["config"].setdefault(certificate_generations.KEY, {})["etcd"] = dict(generations)
     _save(file, document)
 
 

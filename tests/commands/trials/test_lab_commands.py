@@ -70,7 +70,11 @@ def test_a_drill_is_of_a_server_or_a_kind_or_a_replacement_or_all(
     ("server", "kind", "message"),
     [
         ("virt9", "", "The lab has no server virt9; it has virt1, virt2, virt3."),
-        ("", "flood", "flood is not a kind of drill; write one of rollout, drains, option, evacuation, blackout."),
+        (
+            "",
+            "flood",
+            "flood is not a kind of drill; write one of rollout, drains, option, authority, evacuation, blackout.",
+        ),
     ],
 )
 def test_an_unknown_server_or_kind_is_refused(

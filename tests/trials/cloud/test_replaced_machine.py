@@ -1,9 +1,9 @@
-"""Replacements in a drill: how `quorate` is run, and in which order a machine dies and another one comes."""
+"""Replacements in a drill, of a machine and of etcd's authority: how `quorate` is run, and in which order."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from console.errors import UserError
 from tests.stacks import STACKS
 from trials.cloud import bring_up, disks, network, nspawn, power, ssh_access
 from trials.cloud.drill import replaced_machine
+from trials.cloud.drill.another_authority import another_authority
 from trials.cloud.drill.operator import Operator
 from trials.cloud.lab_machines import Lab, lab_of
 
@@ -28,9 +29,13 @@ if "--dead" in words:
     print(" 5. remove rabbitmq-1", flush=True); print(" 6. delete node controller2, and its pods", flush=True)
     if words in pathlib.Path("called").read_text().splitlines()[:-1]: sys.exit(0)
     time.sleep(60)
+if words.startswith("up") and pathlib.Path("called").read_text().count("up --stack") == 2:
+    print("waiting for 1: Command cloud-virt1-master1-apply", flush=True)
+    time.sleep(60)
 if "fails" in words: print("it says why"); sys.exit(1)
 """
-"""What `quorate` is in these tests: the first plan has a reason against it, and the first removal does not end."""
+"""What `quorate` is in these tests: the first plan has a reason against it; the first removal and the second update do
+not end."""
 
 
 @pytest.fixture
@@ -113,3 +118,21 @@ def test_the_only_master_is_not_replaced(tmp_path: Path, operator: Operator) -> 
     single = lab_of("two-computes", plan(load_file(STACKS["two-computes"])), tmp_path)
     with pytest.raises(UserError, match="master1 is the only master"):
         replaced_machine.replacement(single, "master1", operator)
+
+
+def test_etcd_s_authority_is_replaced_in_three_deployments(lab: Lab, operator: Operator) -> None:
+    deployed: list[tuple[object, object, int]] = []
+
+    def deploy(generations: Mapping[str, Any]) -> None:
+        before = len(called()) if Path("called").exists() else 0
+        deployed.append((generations["uses"], generations["trusts"], before))
+
+    assert another_authority(lab, operator, 3, deploy).act(list, quiet) == ()
+    assert deployed == [(3, [3, 4], 0), (4, [3, 4], 1), (4, [4], 3)], "generations, and updates before each"
+    assert called() == ["up --stack dev-cloud"] * 4, "the second deployment was killed once"
+
+
+def test_a_deployment_of_etcd_s_authority_waits_for_the_one_before(lab: Lab, operator: Operator) -> None:
+    problems = another_authority(lab, operator, 1, lambda _generations: None).act(lambda: ["etcd on master2"], quiet)
+    assert problems == ["not ready when both authorities are trusted: etcd on master2"]
+    assert called() == ["up --stack dev-cloud"]
