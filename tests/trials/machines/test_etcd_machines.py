@@ -5,37 +5,27 @@ One test, because every operation starts from the cluster that the one before ha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
-import yaml
 
-from blueprint.plan.plan import Plan
-from blueprint.plan.planner import plan
-from blueprint.stackfile.loader import load_file
 from console.errors import UserError
-from console.progress import Reporter
-from tests.stacks import STACKS
 from tests.trials.machines import by_hand
-from tests.trials.machines.changing_lab import WORKERS, Changing, Writer, etcdctl, make_client, until, write_directory
+from tests.trials.machines.changing_lab import WORKERS, Changing, Writer, etcdctl, make_client, until
+from tests.trials.machines.etcd_stack import MEMBERS, etcd_lab, etcd_plan
 from tests.trials.machines.report_plugin import PROOF
-from trials.cloud import bring_up, host, masters
-from trials.cloud.lab_machines import lab_of
+from trials.cloud import masters
 
 pytestmark = [pytest.mark.alone, pytest.mark.heavy]
 
-LAB = f"etcd{by_hand.OF_A_TEST}"
-MEMBERS = ("etcd1", "etcd2", "etcd3")
 MASTERS = ("master1", "master2")
 MACHINES = (*MEMBERS, *MASTERS, WORKERS[0])
 
 
 def test_etcd_on_machines_of_its_own(tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
-    with etcd_lab(tmp_path) as lab:
+    with etcd_lab(tmp_path, etcd_plan(tmp_path, masters=len(MASTERS)), MACHINES) as lab:
         with lab.timed("three machines of etcd, two masters and a worker", has_writes=False):
             by_hand.set_up(lab.lab)
             by_hand.await_nodes(lab.lab)
@@ -113,61 +103,3 @@ def everything_leaves(lab: Changing) -> None:
     assert "this is etcd's last member" in said[-1], said[-1]
     with pytest.raises(UserError):
         etcdctl(lab.machine("etcd1"), "member", "list")
-
-
-@contextmanager
-def etcd_lab(work: Path) -> Generator[Changing]:
-    """Starts the machines, and removes them at the end.
-
-    Skips the test if another lab is on this host, or if the host lacks something.
-    """
-    by_hand.skip_beside_another_lab()
-    with host.alone():
-        planned = _plan(work)
-        tree = work / "tree"
-        for name in MACHINES:
-            write_directory(planned, name, tree)
-        whole = lab_of(LAB, planned, tree)
-        machines = tuple(replace(each, has_disk=False) for each in whole.machines if each.name in MACHINES)
-        lab = replace(whole, machines=machines)
-        by_hand.skip_unless_able(lab)
-        bring_up.take_down()
-        try:
-            bring_up.bring_up(lab, [], Reporter())
-            yield Changing(lab, work)
-        finally:
-            bring_up.take_down()
-
-
-def _plan(work: Path) -> Plan:
-    """Returns the plan of the stack "dev" with a machine of etcd on each virt host, and two masters."""
-    document: dict[str, Any] = yaml.safe_load(STACKS["dev"].read_text(encoding="utf-8"))
-    (server,) = document["config"]["quorate:servers"]
-    master, *others = server["vms"]
-    etcd: dict[str, Any] = {
-        "id": 4,
-        "name": "etcd[1-3]",
-        "cpu": 2,
-        "ram": 4,
-        "address": "10.20.0.61",
-        "roles": ["etcd"],
-    }
-    servers: list[dict[str, Any]] = [
-        server | {"name": f"virt{number}", "address": f"10.20.0.{10 + number}", "rack": f"lab{number}", "vms": []}
-        for number in (1, 2, 3)
-    ]
-    for number, each in enumerate(servers, start=1):
-        vms = [*others, etcd, *([master] if number < 3 else [])]
-        each["vms"] = [
-            vm | {"name": vm["name"].replace("[1-3]", str(number)), "address": _address(vm["address"], number)}
-            for vm in vms
-        ]
-    document["config"] |= {"quorate:servers": servers, "quorate:cni": "none"}
-    path = work / "Pulumi.etcd.yaml"
-    path.write_text(yaml.safe_dump(document), encoding="utf-8")
-    return plan(load_file(path))
-
-
-def _address(first: str, number: int) -> str:
-    network, _, last = first.rpartition(".")
-    return f"{network}.{int(last) + number - 1}"
