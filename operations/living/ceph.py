@@ -13,7 +13,7 @@ MONITOR, STATUS, POOLS, TREE = "monitor", "status", "pools", "tree"
 _CEPH = "timeout 8 ceph --connect-timeout 5"
 QUESTIONS = {
     # The monitor's own socket answers without a quorum.
-    MONITOR: '[ -S "/run/ceph/ceph-mon.$POD_NAME.asok" ] && timeout 4 ceph daemon "mon.$POD_NAME" mon_status',
+    MONITOR: '[ -S "/run/ceph/ceph-mon.$POD_NAME.asok" ] && timeout 8 ceph daemon "mon.$POD_NAME" mon_status',
     STATUS: f"{_CEPH} status --format=json",
     POOLS: f"{_CEPH} osd pool ls detail --format=json",
     TREE: f"{_CEPH} osd tree --format=json",
