@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from operations.live_cluster import LiveCluster
 from operations.operation_lease import CloudOperation
+from operations.replacement import durations
 from operations.replacement.dead_machine import DeadMachine
 from operations.replacement.replacement_steps import end, numbered, removal
 
@@ -51,7 +52,7 @@ def _lines(cluster: LiveCluster, found: ForeseenReplacement) -> Iterator[str]:
     yield "The end (--end), after `up`:"
     yield from (does for does, _ in numbered(end(dead.name, found.new, dead.osds)))
     yield ""
-    yield "No step is undone, and what it takes was not measured."
+    yield f"No step is undone. {durations.replacement(dead.node.roles)}"
     if found.difference:
         yield ""
         yield found.difference.rstrip("\n")

@@ -1,0 +1,22 @@
+"""What the plan of a replacement says about its duration."""
+
+from __future__ import annotations
+
+from operations.replacement import durations
+
+
+def test_a_measured_role_has_its_durations_and_their_source() -> None:
+    text = durations.replacement(["virt", "master"])
+    assert text.startswith("Measured: a master was removed in ")
+    assert durations.SOURCE in text
+
+
+def test_each_role_of_a_machine_is_named() -> None:
+    text = durations.replacement(["controller", "storage"])
+    assert "a controller was removed" in text
+    assert "a storage was" not in text
+    assert "a storage node was removed" in text
+
+
+def test_a_role_without_a_measurement_has_no_figure() -> None:
+    assert durations.replacement(["compute"]) == "What it takes was not measured."
