@@ -15,12 +15,14 @@ from commands.engine.operation import interrupted_by_termination
 from commands.trials import lab_commands, lab_stack
 from console.errors import UserError
 from console.progress import Reporter
-from contract import COMPUTE_POOL
+from contract import COMPUTE_POOL, CONTROLLER_POOL
+from openstack.config.wiring import ENVIRONMENT, wiring
 from toolchain import openstack_programs
 from trials.cloud import client, host
 from trials.cloud.drill import disturbances, drill_report, observation, replaced_machine, workloads
 from trials.cloud.drill.another_authority import another_authority
 from trials.cloud.drill.disturbances import Disturbance
+from trials.cloud.drill.reboots import reboots
 from trials.cloud.drill.result import Drill
 from trials.cloud.drill.tenants import Tenants
 from trials.cloud.lab_machines import Lab
@@ -43,7 +45,8 @@ def start(root: Path, name: str, request: DrillRequest) -> int:
     """Runs the drills of a request. Returns 0 if all have passed."""
     if sum(map(bool, (request.server, request.kind, request.replaced, request.every))) != 1:
         raise UserError(
-            "Write what to do: SERVER=virt1 (cut its power), KIND=rollout|drains|option|authority|evacuation|blackout, "
+            "Write what to do: SERVER=virt1 (cut its power), "
+            "KIND=rollout|drains|option|authority|reboots|evacuation|blackout, "
             "REPLACE=controller2 (a machine dies for good and is replaced), or ALL=1."
         )
     planned = stack.load(root, name).plan
@@ -51,7 +54,9 @@ def start(root: Path, name: str, request: DrillRequest) -> int:
     reporter = Reporter()
     with_instances = _with_instances(root, name, lab, planned, reporter)
     if request.replaced:
-        disturbing = [replaced_machine.replacement(lab, request.replaced, lab_commands.operator(root, lab, name))]
+        galeras = wiring(planned, ENVIRONMENT).galeras
+        operator = lab_commands.operator(root, lab, name)
+        disturbing = [replaced_machine.replacement(lab, request.replaced, operator, galeras)]
     else:
         disturbing = selected(lab, lab_commands.quorums(planned), request.server, request.kind, with_instances)
     directory = root / "build" / lab_stack.name_of(name) / "drill"
@@ -115,6 +120,7 @@ def _with_instances(
     computes = sorted(node.name for node in planned.machines if COMPUTE_POOL in node.roles)
     if not computes:
         return {}
+    controllers = [node.name for node in planned.pool(CONTROLLER_POOL)]
     last = lab.machine(computes[-1])  # the second instance of a drill is there (Tenant.computes)
     operator = lab_commands.operator(root, lab, name)
 
@@ -135,6 +141,7 @@ def _with_instances(
     return {
         "option": lambda: disturbances.option(lab, change),
         "authority": authority,
+        "reboots": lambda: reboots(lab, CONTROLLER_POOL, controllers, operator),
         "evacuation": lambda: disturbances.evacuation(lab, last, evacuate),
     }
 

@@ -129,6 +129,13 @@ def test_a_blackout_may_take_every_majority() -> None:
     assert drill(quorums=lost, keeps_majority=False).problems() == []
 
 
+def test_a_donor_is_not_ready_beside_the_member_that_gets_its_data() -> None:
+    for least, problems in ((1, 0), (0, 1)):
+        lost = {name: Members(3, ((100.0, 3), (115.0, least), (250.0, 3))) for name in ("mysqld", "rabbitmq")}
+        found = drill(quorums=lost, donating=["mysqld"]).problems()
+        assert len(found) == 1 + problems, "one member of rabbitmq is always too few"
+
+
 def test_a_quorum_of_one_member_has_no_majority_to_keep() -> None:
     for total, problems in ((1, 0), (2, 1), (3, 1)):
         lost = {"mysqld": Members(total, ((100.0, total), (115.0, 0), (250.0, total)))}

@@ -98,8 +98,9 @@ def test_a_machine_dies_is_removed_twice_comes_and_is_whole(
     monkeypatch.setattr(power, "switch_on", note("power on"))
     monkeypatch.setattr(ssh_access, "host_key", host_key)
     monkeypatch.setattr(replaced_machine, "PERIOD", 0)
-    disturbance = replaced_machine.replacement(lab, "storage2", operator)
+    disturbance = replaced_machine.replacement(lab, "storage2", operator, ["mysqld"])
     assert disturbance.machines == ("storage2",)
+    assert disturbance.donating == ["mysqld"]
     assert "storage2" not in {each.name for each in disturbance.witnesses}
     assert disturbance.act(list, quiet) == ()
     assert done == [
@@ -117,7 +118,7 @@ def test_a_machine_dies_is_removed_twice_comes_and_is_whole(
 def test_the_only_master_is_not_replaced(tmp_path: Path, operator: Operator) -> None:
     single = lab_of("two-computes", plan(load_file(STACKS["two-computes"])), tmp_path)
     with pytest.raises(UserError, match="master1 is the only master"):
-        replaced_machine.replacement(single, "master1", operator)
+        replaced_machine.replacement(single, "master1", operator, ["mysqld"])
 
 
 def test_etcd_s_authority_is_replaced_in_three_deployments(lab: Lab, operator: Operator) -> None:

@@ -111,6 +111,7 @@ def drill(lab: Lab, disturbance: Disturbance, cloud: DrilledCloud, say: Callable
             **(cloud.tenants.writes(tenants, ended) if cloud.tenants else {}),
         },
         disturbance.keeps_majority,
+        disturbance.donating,
         (*failures, *(f"not ready at the end: {each}" for each in missing)),
     )
 

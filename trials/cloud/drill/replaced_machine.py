@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from console.errors import UserError
 from console.progress import duration
@@ -20,10 +20,11 @@ KILLED_AT = ". delete node "
 """What the removal says when it is killed: the members are removed, and the machine's pods are not."""
 
 
-def replacement(lab: Lab, name: str, operator: Operator) -> Disturbance:
+def replacement(lab: Lab, name: str, operator: Operator, galeras: Collection[str]) -> Disturbance:
     """Cuts a machine's power for good and replaces it by one with the same name and empty disks.
 
-    The removal is killed once and run again. Raises UserError if the lab has no such machine, or no other master.
+    The removal is killed once and run again. `galeras`: names of the Galera clusters, whose new member gets its data
+    from another one. Raises UserError if the lab has no such machine, or no other master.
     """
     machine = lab.machine(name)
     witnesses = tuple(each for each in lab.nodes if each.name != name)
@@ -48,7 +49,7 @@ def replacement(lab: Lab, name: str, operator: Operator) -> Disturbance:
             print(f"{name}: {title}, {duration(time.monotonic() - started)}", flush=True)
         return ()
 
-    return Disturbance(f"{name} is replaced", (name,), witnesses, act, cuts_power=True)
+    return Disturbance(f"{name} is replaced", (name,), witnesses, act, cuts_power=True, donating=galeras)
 
 
 def _die(lab: Lab, machine: LabMachine) -> None:

@@ -86,6 +86,8 @@ class Drill:
     writes: Mapping[str, Writes]
     keeps_majority: bool = True
     """Whether every quorum must have kept its majority."""
+    donating: Collection[str] = ()
+    """As a Disturbance has it."""
     failures: Sequence[str] = field(default=())
     """What the disturbance failed to do, and what was not ready at the end."""
 
@@ -101,7 +103,7 @@ class Drill:
             f"{name}: {members.least} of {members.total} members were ready, and a majority is {members.majority}"
             for name, members in self.quorums.items()
             # A quorum of one member is away while that is replaced: its stack has chosen so.
-            if self.keeps_majority and members.total > 1 and members.least < members.majority
+            if self.keeps_majority and members.total > 1 and members.least < members.majority - (name in self.donating)
         ]
         return [*found, *self.failures]
 
