@@ -49,8 +49,8 @@ def not_running(pod: Object | None, container: str) -> str:
     """Returns why a container cannot be asked; "" if it runs."""
     if pod is None:
         return "it has no pod"
-    if since := text(pod, "metadata", "deletionTimestamp"):
-        return f"its pod is being deleted since {since}"
+    if end := text(pod, "metadata", "deletionTimestamp"):
+        return f"its pod is being deleted and has until {end} to end"
     for status in listed(pod, "status", "containerStatuses"):
         if status.get("name") == container:
             state = next(iter(status.get("state") or {"unknown": {}}))

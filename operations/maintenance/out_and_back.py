@@ -188,8 +188,8 @@ class Maintenance:
 
     def _refusal(self, pod: Object) -> str:
         """Evicts a pod. Returns why it is not evicted yet, as a line; "" if nothing stands in its way."""
-        if since := text(pod, "metadata", "deletionTimestamp"):
-            return f"  - {name(pod)} is being deleted since {since}"
+        if end := text(pod, "metadata", "deletionTimestamp"):
+            return f"  - {name(pod)} is being deleted and has until {end} to end"
         status, message = eviction.evict(self._cluster.api, text(pod, "metadata", "namespace"), name(pod))
         return f"  - {name(pod)}: {message}" if status >= 300 and status != 404 else ""
 

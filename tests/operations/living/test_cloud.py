@@ -271,7 +271,7 @@ def test_one_quorum_is_read_in_its_pods() -> None:
             },
             "its container is waiting (CrashLoopBackOff)",
         ),
-        ({"metadata": {"name": "a", "deletionTimestamp": "2026-11-28T10:00:00Z"}}, "since 2026-11-28T10:00:00Z"),
+        ({"metadata": {"name": "a", "deletionTimestamp": "2026-11-28T10:00:00Z"}}, "until 2026-11-28T10:00:00Z"),
     ],
 )
 def test_a_container_that_does_not_run_is_not_asked(changes: dict[str, Any], said: str) -> None:
