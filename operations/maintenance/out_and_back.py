@@ -128,15 +128,23 @@ class Maintenance:
         if self._command is None or domain.own is None:
             raise ValueError(f"no command, or no machine {domain.name}")
         self.require_leave(domain, beside, patience=SETTLE)
-        if lost := [quorum.name for quorum in self._read().quorums if quorum.counting < quorum.needed]:
-            raise Stalled(
-                f"No command runs on {domain.name}, because {', '.join(lost)} has no majority now. If one of its "
-                "members was evicted here, bring it back with --end."
-            )
+        self._require_majorities(domain)
         try:
             self._command.run(domain.own, self._lease, self._say)
         except CommandFailed as failure:
             raise Stalled(str(failure)) from None
+
+    def _require_majorities(self, domain: MaintenanceDomain) -> None:
+        """Raises Stalled if a quorum has no majority for as long as members may take to answer on a busy machine."""
+        end = time.monotonic() + SETTLE
+        while lost := [quorum.name for quorum in self._read().quorums if quorum.counting < quorum.needed]:
+            if time.monotonic() >= end:
+                raise Stalled(
+                    f"No command runs on {domain.name}, because {', '.join(lost)} has no majority now. If one of its "
+                    "members was evicted here, bring it back with --end."
+                )
+            self._say(f"waits: {', '.join(lost)} has no majority, or its members do not answer")
+            time.sleep(PAUSE)
 
     def _undo(self, domain: MaintenanceDomain, step: MaintenanceStep) -> None:
         """Undoes a step, but for the first, whose Lease the caller has."""
