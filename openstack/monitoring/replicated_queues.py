@@ -26,11 +26,18 @@ Has = fun(Info) -> {{Length(Get(online, Info)), Length(Get(members, Info))}} end
 Lost = [list_to_binary(rabbit_misc:rs(Get(name, Info)))
         || Info <- All, {{Online, Members}} <- [Has(Info)], Online =< Members div 2],
 Reduced = [1 || Info <- All, {{Online, Members}} <- [Has(Info)], Online < max(Members, Wanted)],
+Needs = fun(Node, Info) ->
+          {{Online, Members}} = Has(Info),
+          Members > 1 andalso lists:member(Node, Get(online, Info)) andalso 2 * (Online - 1) =< Members
+              andalso 2 * Online > Members
+        end,
+Critical = [{{Node, length([1 || Info <- All, Needs(Node, Info)])}} || Node <- Running],
 Led = [{{Node, length([1 || Info <- All, Get(leader, Info) =:= Node])}} || Node <- Running],
 #{{all => length(All), lost => length(Lost), named => lists:sublist(Lost, 5), reduced => length(Reduced),
-  led => maps:from_list(Led)}}."""
+  critical => maps:from_list(Critical), led => maps:from_list(Led)}}."""
 """Counts all replicated queues, those without a majority of their replicas (`lost`, with a few names) and those with
-fewer replicas that run than they should have (`reduced`), and the queues that each member leads (`led`)."""
+fewer replicas that run than they should have (`reduced`), and for each member the queues that would lose their majority
+without it (`critical`), and those that it leads (`led`)."""
 
 OF_MAJORITY = f"""\
 true = 2 * length(rabbit_nodes:list_running()) > length(rabbit_nodes:list_members()),

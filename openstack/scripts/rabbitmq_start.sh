@@ -4,7 +4,7 @@
 # makes all members block publishers: it ends as soon as the others are enough without it.
 set -eu
 data=${RABBITMQ_DATA:-/var/lib/rabbitmq} configuration=${RABBITMQ_CONFIGURATION:-/etc/rabbitmq}
-pause=${RABBITMQ_PAUSE:-5} grace=${RABBITMQ_GRACE:-60}
+pause=${RABBITMQ_PAUSE:-5} grace=${RABBITMQ_GRACE:-60} settle=${RABBITMQ_SETTLE:-30}
 # shellcheck source=/dev/null
 . "$configuration/rabbitmq-env.conf"
 
@@ -98,9 +98,28 @@ join() {
     sync --file-system "$data"
 }
 
+# RabbitMQ adds replicas of quorum queues to a member that came later, and none of streams: after two members were
+# replaced one after the other, a stream would have lost its majority for good. A stream with a replica that lags accepts
+# no further one, so that the member asks again.
+add_stream_replicas() {
+    while sleep "$settle" && kill -0 "$1" 2>/dev/null; do
+        lacking=$(rabbitmqctl --quiet --longnames --timeout 120 --node "$NODENAME" eval "
+            Lacking = [amqqueue:get_name(Queue) || Queue <- rabbit_amqqueue:list(),
+                       amqqueue:get_type(Queue) =:= rabbit_stream_queue,
+                       [{members, Members}] <- [rabbit_amqqueue:info(Queue, [members])],
+                       not lists:member(node(), Members)],
+            [rabbit_stream_queue:add_replica(Host, Name, node()) || {resource, Host, queue, Name} <- Lacking],
+            length(Lacking).
+        " 2>/dev/null) || continue
+        [ "$lacking" != 0 ] || return 0
+        echo "adds its replicas of $lacking streams" >&2
+    done
+}
+
 await_name
 await_space
 end_when_full $$ &
+add_stream_replicas $$ &
 # A member that has not joined yet holds nothing that the cluster depends on: an attempt that did not end is undone.
 [ -d "$data/mnesia" ] && [ ! -e "$data/joining" ] || {
     rm -rf "$data/mnesia"

@@ -130,6 +130,9 @@ class _Question:
                 without = f"; lost already: {', '.join(lost)}" if lost else ""
                 counts = f"{quorum.needed} of {len(quorum.voters)} members, {left} would be left"
                 yield f"{quorum.name} needs {counts}{without}"
+            else:
+                own = [each.name for other, each in here if other is quorum]
+                yield from (f"{quorum.name}: {quorum.critical[each]}" for each in own if each in quorum.critical)
         for name_ in asked & self._homeless.keys():
             named = ", ".join(member.name for member in self._homeless[name_])
             yield f"it is not known where {named} of {name_} runs"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeVar
 
 from blueprint.plan.quorum_limits import majority
@@ -51,6 +51,8 @@ class LivingQuorum:
     """What is wrong with the quorum as a whole, such as an alarm."""
     notes: tuple[str, ...] = ()
     """What an operator may want to change, and which disturbs nobody now."""
+    critical: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What would stop without a member, by its name, although the others are a majority."""
 
     @property
     def voters(self) -> tuple[LivingMember, ...]:

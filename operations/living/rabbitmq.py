@@ -37,6 +37,7 @@ def read(name: str, declared: Sequence[str], answers: Mapping[str, Answer]) -> L
         figures=(f"{number(queues, 'all')} replicated queues",) if queues else (),
         troubles=tuple(dict.fromkeys((*_partitions(found), *_alarms(found), *_without_majority(queues), *uncounted))),
         notes=tuple(_notes(queues)),
+        critical=dict(_critical(queues)),
     )
 
 
@@ -97,6 +98,14 @@ def _alarms(found: Mapping[str, Object]) -> Iterator[str]:
 def _without_majority(queues: Object) -> Iterator[str]:
     if lost := number(queues, "lost"):
         yield f"{lost} replicated queues have no majority, such as {', '.join(words(queues, 'named'))}"
+
+
+def _critical(queues: Object) -> Iterator[tuple[str, str]]:
+    """Yields members with what would stop without each: queues whose other replicas are too few."""
+    for node, count in mapping(queues, "critical").items():
+        if int(count):
+            member = _member_name(node)
+            yield member, f"{int(count)} replicated queues would lose their majority without {member}"
 
 
 def _notes(queues: Object) -> Iterator[str]:

@@ -33,6 +33,9 @@ _PROGRAM = """\
 cd /var/lib/rabbitmq
 exec /usr/lib/rabbitmq/bin/rabbitmq-server "$@"
 """
+_STREAM = """\
+rabbit_amqqueue:declare(rabbit_misc:r(<<"/">>, queue, <<"stream">>), true, false,
+                        [{<<"x-queue-type">>, longstr, <<"stream">>}], none, <<"trial">>)."""
 _LOAD = Path(__file__).with_name("rabbitmq_load.py")
 
 
@@ -110,6 +113,19 @@ class RabbitmqCluster:
         except subprocess.CalledProcessError:
             return False  # that member's replica does not run
         return all(sorted(queue["online"]) == sorted(queue["members"]) for queue in json.loads(said))
+
+    def replicas(self, kind: str) -> int:
+        """Returns the least number of replicas of a queue of a kind, such as stream."""
+        said = self.control(next(iter(self.members)), "list_queues", "type", "members", "--formatter=json")
+        return min(len(queue["members"]) for queue in json.loads(said) if queue["type"] == kind)
+
+    def forget(self, name: str, node: str) -> bool:
+        """Lets the member `name` remove a node from the cluster's list. Returns whether it did."""
+        try:
+            self.control(name, "forget_cluster_node", node)
+        except subprocess.CalledProcessError:
+            return False  # it still counts as running
+        return True
 
     def control(self, name: str, *words: str) -> str:
         """Runs rabbitmqctl on the member `name`. Returns its output."""
@@ -280,14 +296,19 @@ def _cut(cluster: RabbitmqCluster, number: int) -> list[str]:
 
 
 def lost_disk(cluster: RabbitmqCluster) -> list[str]:
-    """The member with ordinal 0 starts without its data: it joins the others and does not form a new cluster."""
-    first = "rabbitmq-0"
+    """The member with ordinal 0 is forgotten, starts without its data, and joins the others and their streams again."""
+    first, second, *_ = cluster.members
+    cluster.control(first, "eval", _STREAM)
+    require(cluster.replicas("stream") == len(cluster.members), "the stream has a replica on each member")
     cluster.kill(first)
+    node = f"rabbit@{first}.{cluster.name}-members.{DOMAIN}"
+    until("the others forget it", lambda: cluster.forget(second, node), START, 1)
     cluster.members[first].run(["sh", "-c", "rm -rf /var/lib/rabbitmq/*"])
     cluster.start(first)
     seconds = cluster.wait_ready(first)
     seen = {name: cluster.running(name) for name in cluster.members}
     require(all(len(members) == len(cluster.members) for members in seen.values()), f"clusters: {seen}")
+    until("it has a replica of the stream", lambda: cluster.replicas("stream") == len(cluster.members), REPLICAS, 1)
     return [f"it was a member again after {seconds:.0f} s"]
 
 

@@ -40,8 +40,8 @@ def member(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def start(member: Path) -> list[str]:
-    """Starts the member. Returns what it ran, in this order."""
+def start(member: Path, settle: float = 30) -> list[str]:
+    """Starts the member. Returns what it ran, in this order. `settle`: seconds between questions about streams."""
     environment = {
         **os.environ,
         "PATH": f"{member}/bin:/usr/bin:/bin",
@@ -51,6 +51,7 @@ def start(member: Path) -> list[str]:
         "RABBITMQ_CONFIGURATION": str(member / "etc"),
         "RABBITMQ_PAUSE": "0.1",
         "RABBITMQ_GRACE": "0.5",
+        "RABBITMQ_SETTLE": str(settle),
     }
     subprocess.run(["sh", member / "start"], env=environment, check=True, timeout=60)
     return (member / "log").read_text().splitlines()
@@ -188,6 +189,20 @@ def test_a_member_without_space_starts_if_the_others_need_it(member: Path) -> No
 def test_a_member_with_space_asks_nobody(member: Path) -> None:
     with_space(member, 1000)
     assert start(member) == ["started"]
+
+
+def test_a_member_adds_its_replicas_of_streams_until_none_is_lacking(member: Path) -> None:
+    """The first question comes before RabbitMQ has started; one of three streams accepts no replica at first."""
+    (member / "data/mnesia").mkdir()
+    (member / "answers").write_text("\n3\n1\n0\n")
+    control = """\
+case $* in *--node*rabbit@c*add_replica*) echo asked >> "$LOG" ;; *) exit 69 ;; esac
+answer=$(head -n 1 "$HOME/answers"); sed -i 1d "$HOME/answers"
+[ "$answer" ] && echo "$answer"
+"""
+    script(member / "bin", "rabbitmqctl", control)
+    script(member / "bin", "rabbitmq-server", 'until [ ! -s "$HOME/answers" ]; do sleep 0.1; done; sleep 1\n')
+    assert start(member, settle=0.1) == ["asked"] * 4
 
 
 @pytest.mark.parametrize(

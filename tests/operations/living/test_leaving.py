@@ -93,6 +93,15 @@ def test_a_quorum_that_was_not_asked_keeps_its_servers() -> None:
     assert "rabbitmq could not be asked: runs" in reasons
 
 
+def test_a_member_stays_without_which_queues_would_stop() -> None:
+    """A member that replaced another one has no replica of theirs yet."""
+    said = "31 replicated queues would lose their majority without rabbitmq-0"
+    cloud = without_quorum("rabbitmq", critical={"rabbitmq-0": said})
+    assert asked(cloud, server_of("rabbitmq", "rabbitmq-0")).reasons == (f"rabbitmq: {said}",)
+    for member in ("rabbitmq-1", "rabbitmq-2"):
+        assert asked(cloud, server_of("rabbitmq", member)).may_go
+
+
 def test_nothing_may_go_if_the_cluster_does_not_answer() -> None:
     cloud = replace(living(PLAN), problems=("no API server",), places={})
     assert {each.reasons for each in leaves(cloud)} == {("no API server",)}

@@ -88,6 +88,17 @@ def test_queues_without_a_majority() -> None:
     assert found.troubles == ("2 replicated queues have no majority, such as queue 'a' in vhost 'nova'",)
 
 
+def test_members_without_which_queues_would_lose_their_majority() -> None:
+    critical = {
+        f"rabbit@{name}.rabbitmq-members.openstack.svc": count for name, count in zip(NAMES, (31, 31, 0), strict=True)
+    }
+    found = read(with_queues(critical=critical))
+    assert found.standing == "whole"
+    assert found.critical == {
+        name: f"31 replicated queues would lose their majority without {name}" for name in NAMES[:2]
+    }
+
+
 def test_leaders_on_one_member_are_a_note() -> None:
     nodes = [f"rabbit@{name}.rabbitmq-members.openstack.svc" for name in NAMES]
     found = read(with_queues(led=dict(zip(nodes, (30, 1, 2), strict=True))))
