@@ -128,7 +128,7 @@ OVN = Root(
 """The root with the databases and controllers of OVN, and Open vSwitch; with haproxy for the metadata agent, and
 busybox as the client of DHCP and metadata."""
 JAVA = Root(
-    packages=("iproute2", "openjdk-21-jre-headless", "procps"),
+    packages=("iproute2", "openjdk-21-jre-headless", "passwd", "procps"),
     programs=("usr/lib/jvm/java-21-openjdk-amd64/bin/java",),
     # Java's package makes links to manual pages, and fails without their directory.
     hooks=('--essential-hook=mkdir -p "$1/usr/share/man/man1"',),
