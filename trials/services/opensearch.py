@@ -23,6 +23,8 @@ _SECURITY = "plugins.security.disabled: true\n"
 """A setting of a plugin that Maven Central does not have; OpenSearch refuses the setting without it."""
 _OF_TRIAL = "cluster.routing.allocation.disk.threshold_enabled: false\n"
 """Members place shards also on a host whose disk is fuller than OpenSearch's limits."""
+FILES = 65_535
+"""Open files that a process must be admitted: with fewer, OpenSearch does not start. containerd admits more."""
 _PROGRAM = f"""\
 #!/bin/sh
 exec /usr/lib/jvm/java-21-openjdk-amd64/bin/java -Xms{_HEAP}m -Xmx{_HEAP}m -XX:+UseSerialGC \\

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from openstack.monitoring.quorums import SEARCH
 from tests.trials.services.monitoring import Monitoring
 from toolchain import cluster_programs, opensearch_programs
 from trials.services.containers import TriedContainer
-from trials.services.opensearch import MEMBERS, SearchCluster, SearchPrograms
+from trials.services.opensearch import FILES, MEMBERS, SearchCluster, SearchPrograms
 from trials.services.testbed import ServiceTestbed, until
 
 LIMIT = 300
@@ -24,7 +25,9 @@ NOT_AVAILABLE = f"{SEARCH}: some indices are not available (red)"
 
 @pytest.fixture(scope="module")
 def programs(java_root: Path) -> SearchPrograms:
-    """Java, OpenSearch and the exporter; the test is skipped where they cannot be had."""
+    """Java, OpenSearch and the exporter; the test is skipped where they cannot be had, or where OpenSearch refuses."""
+    if (files := resource.getrlimit(resource.RLIMIT_NOFILE)[0]) < FILES:
+        pytest.skip(f"OpenSearch needs {FILES} open files, and a process here is admitted {files}: `ulimit -n`")
     try:
         exporter = cluster_programs.ensure(Reporter(), cluster_programs.EXPORTER) / "elasticsearch_exporter"
         return SearchPrograms(java_root, opensearch_programs.ensure(Reporter()), exporter)
