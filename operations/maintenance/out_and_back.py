@@ -71,17 +71,13 @@ class Maintenance:
 
         `patience`: seconds in which the answer may change, for a run that goes on among its own evictions.
         """
-        end = time.monotonic() + patience
         machines = [machine for each in (*beside, domain) for machine in each.all]
-        while reasons := leave_together(self._read(), domain.name, machines).reasons:
-            if time.monotonic() >= end:
-                listed = "".join(f"\n  - {reason}" for reason in reasons)
-                raise Stalled(
-                    f"{domain.name} may not go now:{listed}\n"
-                    "Make whole first what is named: `quorate status` shows it, docs/on-call.md says what to do."
-                )
-            self._say(f"waits: {'; '.join(reasons)}")
-            time.sleep(PAUSE)
+        if reasons := self._left(lambda cloud: leave_together(cloud, domain.name, machines).reasons, patience):
+            listed = "".join(f"\n  - {reason}" for reason in reasons)
+            raise Stalled(
+                f"{domain.name} may not go now:{listed}\n"
+                "Make whole first what is named: `quorate status` shows it, docs/on-call.md says what to do."
+            )
 
     def take_out(self, domain: MaintenanceDomain, hold: str = "", beside: Sequence[MaintenanceDomain] = ()) -> None:
         """Does all steps of a domain, or those up to the kind `hold`.
@@ -107,6 +103,14 @@ class Maintenance:
             self._say(does)
             self._undo(domain, step)
 
+    def _left(self, reasons: Callable[[LivingCloud], Sequence[str]], patience: float) -> Sequence[str]:
+        """Returns what is against a step after `patience` seconds; () as soon as nothing is."""
+        end = time.monotonic() + patience
+        while (found := reasons(self._read())) and time.monotonic() < end:
+            self._say(f"waits: {'; '.join(found)}")
+            time.sleep(PAUSE)
+        return found
+
     def _do(self, domain: MaintenanceDomain, step: MaintenanceStep) -> None:
         """Does a step, but for the first two, which came before, and the last, which is nothing to do."""
         if step.kind == "disable":
@@ -128,23 +132,16 @@ class Maintenance:
         if self._command is None or domain.own is None:
             raise ValueError(f"no command, or no machine {domain.name}")
         self.require_leave(domain, beside, patience=SETTLE)
-        self._require_majorities(domain)
+        # Members on a busy machine may not answer at once.
+        if lost := self._left(_without_majority, SETTLE):
+            raise Stalled(
+                f"No command runs on {domain.name}, because {', '.join(lost)} now. If one of its members was evicted "
+                "here, bring it back with --end."
+            )
         try:
             self._command.run(domain.own, self._lease, self._say)
         except CommandFailed as failure:
             raise Stalled(str(failure)) from None
-
-    def _require_majorities(self, domain: MaintenanceDomain) -> None:
-        """Raises Stalled if a quorum has no majority for as long as members may take to answer on a busy machine."""
-        end = time.monotonic() + SETTLE
-        while lost := [quorum.name for quorum in self._read().quorums if quorum.counting < quorum.needed]:
-            if time.monotonic() >= end:
-                raise Stalled(
-                    f"No command runs on {domain.name}, because {', '.join(lost)} has no majority now. If one of its "
-                    "members was evicted here, bring it back with --end."
-                )
-            self._say(f"waits: {', '.join(lost)} has no majority, or its members do not answer")
-            time.sleep(PAUSE)
 
     def _undo(self, domain: MaintenanceDomain, step: MaintenanceStep) -> None:
         """Undoes a step, but for the first, whose Lease the caller has."""
@@ -239,6 +236,10 @@ def marked(cluster: LiveCluster, domain: MaintenanceDomain) -> bool:
         for node in nodes
         if name(node) in domain.nodes
     )
+
+
+def _without_majority(cloud: LivingCloud) -> list[str]:
+    return [f"{quorum.name} has no majority" for quorum in cloud.quorums if quorum.counting < quorum.needed]
 
 
 def _is_closed(node: Object) -> bool:

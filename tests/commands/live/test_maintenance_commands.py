@@ -210,6 +210,26 @@ def test_the_quorums_are_asked_again_before_the_command(cloud: SmallCloud, monke
     assert not any("reboot" in change for change in cloud.changes)
 
 
+def test_a_quorum_that_answers_late_does_not_stop_the_command(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    machines = reach(monkeypatch, SmallCloud())
+    evict = maintenance_command.Maintenance._evict  # pyright: ignore[reportPrivateUsage]
+
+    def silent_meanwhile(self: Any, node: str) -> None:
+        evict(self, node)
+        machines.cloud.lost["rabbitmq-1"] = "no answer within 15 s"
+
+    def answer(_seconds: float) -> None:
+        machines.cloud.lost.pop("rabbitmq-1", None)
+
+    monkeypatch.setattr(maintenance_command.Maintenance, "_evict", silent_meanwhile)
+    monkeypatch.setattr("operations.maintenance.out_and_back.time.sleep", answer)
+    assert maintain("messaging1", do=UPGRADE) == 0
+    assert "waits: rabbitmq has no majority\n" in capsys.readouterr().out
+    assert whole(machines.cloud)
+
+
 def test_a_command_that_fails_leaves_the_machine_out(monkeypatch: pytest.MonkeyPatch) -> None:
     machines = reach(monkeypatch, SmallCloud())
     machines.failing["messaging1"] = "E: dpkg was interrupted"
