@@ -27,7 +27,7 @@ FILES = 65_535
 """Open files that a process must be admitted: with fewer, OpenSearch does not start. containerd admits more."""
 _PROGRAM = f"""\
 #!/bin/sh
-exec /usr/lib/jvm/java-21-openjdk-amd64/bin/java -Xms{_HEAP}m -Xmx{_HEAP}m -XX:+UseSerialGC \\
+exec /usr/lib/jvm/java-21-openjdk-amd64/bin/java -Xms{_HEAP}m -Xmx{_HEAP}m -XX:+UseG1GC \\
     -Djava.security.manager=allow -Dlog4j2.disable.jmx=true -Dopensearch.path.home={HOME} \\
     -Dopensearch.path.conf=/etc/opensearch -Dopensearch.distribution.type=tar -Dopensearch.bundled_jdk=false \\
     -cp '{HOME}/lib/*' org.opensearch.bootstrap.OpenSearch

@@ -60,9 +60,9 @@ def test_a_member_in_a_cluster_of_its_own_is_lost(tool: ServiceMachine) -> None:
 
 
 def test_one_member_has_no_place_for_replicas(tool: ServiceMachine) -> None:
-    """Its indices are yellow for good, which is no alert; its loss is that of the quorum."""
-    ours = rules_of(plan(load_file(STACKS["one-server"])))
+    """Its indices are yellow as long as it is alone, which raises no alert. Without it, the quorum is lost."""
+    alone = rules_of(plan(load_file(STACKS["one-server"])))
     metrics = told(1, yellow="1x200")
-    assert raised(tool, ours, metrics, "45m") == {}
+    assert raised(tool, alone, metrics, "45m") == {}
     metrics.gone(metrics.members[0])
-    assert set(raised(tool, ours, metrics, "5m15s")) == {"QuorumLost"}
+    assert set(raised(tool, alone, metrics, "5m15s")) == {"QuorumLost"}
