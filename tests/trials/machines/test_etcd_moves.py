@@ -19,6 +19,7 @@ pytestmark = [pytest.mark.alone, pytest.mark.heavy]
 
 MASTERS = ("master1", "master2", "master3")
 WORKER = WORKERS[0]
+MACHINES = (*MEMBERS, *MASTERS, WORKER)
 READY = 300.0
 """Seconds until all members and nodes must be ready."""
 MANIFEST = "/etc/kubernetes/manifests/kube-apiserver.yaml"
@@ -27,7 +28,7 @@ BACKUPS = "/var/lib/etcd-backup"
 
 def test_etcd_moves(tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
     moved = etcd_plan(tmp_path, masters=len(MASTERS))
-    with etcd_lab(tmp_path, moved, (*MEMBERS, *MASTERS, WORKER)) as lab:
+    with etcd_lab(tmp_path, moved, MACHINES) as lab:
         before = _before(lab)
         with lab.timed("three masters with members of etcd and a worker", has_writes=False):
             by_hand.set_up(before)
@@ -39,10 +40,10 @@ def test_etcd_moves(tmp_path: Path, record_property: Callable[[str, object], Non
             until("twenty writes", lambda: len(writer.acknowledged()) > 20)
             with lab.timed("etcd moved from three masters to three machines of its own"):
                 _move(lab)
-                for name in (*MEMBERS, *MASTERS, WORKER):
+                for name in MACHINES:
                     write_directory(moved, name, tmp_path / "tree")
                     by_hand.deliver(lab.machine(name))
-                for name in (*MEMBERS, *MASTERS, WORKER):
+                for name in MACHINES:
                     print(name, by_hand.apply(lab.machine(name)).splitlines()[-1], flush=True)
                 for name in MASTERS:
                     _run(lab, name, "systemctl restart kubelet")
@@ -53,7 +54,7 @@ def test_etcd_moves(tmp_path: Path, record_property: Callable[[str, object], Non
         found = writer.found()
         assert writer.acknowledged() - found == set()
         assert set(lab.members("etcd1")) == set(MEMBERS)
-        for name in (*MEMBERS, *MASTERS, WORKER):
+        for name in MACHINES:
             assert by_hand.apply(lab.machine(name)).endswith("nothing to change"), name
         for proof in writer.proofs(found):
             record_property(PROOF, proof)

@@ -25,17 +25,17 @@ def another_authority(
     """
     both = [uses, uses + 1]
     deployments = (
-        ("both authorities are trusted", {"uses": uses, "trusts": both}),
-        ("the new one signs, by a run that was killed and one that went on", {"uses": uses + 1, "trusts": both}),
-        ("only the new one is trusted", {"uses": uses + 1, "trusts": both[1:]}),
+        ("both authorities are trusted", uses, both, False),
+        ("the new one signs, by a run that was killed and one that went on", uses + 1, both, True),
+        ("only the new one is trusted", uses + 1, both[1:], False),
     )
 
     def act(wait: Wait, say: Say) -> Sequence[str]:
-        for title, generations in deployments:
+        for title, signs, trusts, is_killed in deployments:
             started = time.monotonic()
-            deploy(generations)
+            deploy({"uses": signs, "trusts": trusts})
             try:
-                if generations == deployments[1][1]:
+                if is_killed:
                     operator.is_killed("up", at=KILLED_AT, say=say)
             except UserError as error:
                 return [str(error)]
