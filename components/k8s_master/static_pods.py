@@ -58,10 +58,13 @@ class StaticPod:
         return " &&\n  ".join(map(self.has, self.annotations))
 
     def same_version(self, plan: Plan) -> str:
-        """Returns shell commands that fail if kubeadm would write a manifest of another version of Kubernetes."""
+        """Returns shell commands that fail if kubeadm would write a manifest of another version of Kubernetes.
+
+        A manifest without an image is one that `apply` was killed in writing, and is written again.
+        """
         return f"""\
 running=$(sed -n 's/^ *image: .*{self.program}://p' "{self.manifest}")
-if [ "$running" != {kubernetes(plan)} ]; then
+if [ "${{running:-{kubernetes(plan)}}}" != {kubernetes(plan)} ]; then
   echo "Kubernetes $running runs here: apply does not update it. Write quorate:kubernetes: \\"${{running#v}}\\"" >&2
   exit 1
 fi

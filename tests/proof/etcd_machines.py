@@ -26,7 +26,7 @@ from formats.certificates import Authority
 from tests.blueprint.stackfile.placeholders import CERTIFICATES
 from tests.stacks import STACKS
 
-LIMIT = 90.0
+LIMIT = 240.0
 """Seconds until a condition must hold. Project figure."""
 
 _SYSTEMCTL = """\

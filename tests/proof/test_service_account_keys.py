@@ -197,14 +197,15 @@ def deploy(masters: TokenMasters, before: dict[str, Any], wanted: dict[str, Any]
 
 
 def interrupt(masters: TokenMasters, master: TokenMaster, keys: dict[str, Any]) -> None:
-    """Kills `apply` of a master while its API server restarts."""
+    """Kills `apply` of a master while its API server restarts, and leaves the manifest as if it was being written."""
     manifest = master.root / "etc/kubernetes/manifests/kube-apiserver.yaml"
     before, before_key = manifest.read_text(encoding="utf-8"), _key(token(master))
     process = master.begin(masters.write(master, keys)[0].apply)
-    until(lambda: manifest.read_text(encoding="utf-8") != before)
+    until(lambda: (text := manifest.read_text(encoding="utf-8")) != before and text.endswith("\n"))
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
-    until(lambda: bool(_token(master)) and _key(_token(master)) != before_key)
+    until(lambda: (made := _token(master)) != "" and _key(made) != before_key)
+    manifest.write_text("", encoding="utf-8")
 
 
 def await_end_of_old(masters: TokenMasters) -> None:

@@ -140,7 +140,7 @@ class TokenMaster:
                     command = self._command(program, yaml.safe_load(text)["spec"]["containers"][0]["command"])
                     running[program] = (text, processes.start(f"{self.name}-{program}", command))
                     unreported.add(program)
-                elif program in unreported and self._is_ready(program) and self._report(yaml.safe_load(text)):
+                elif program in unreported and self._is_ready(program) and self._report(yaml.safe_load(before)):
                     unreported.remove(program)
         processes.stop()
 
