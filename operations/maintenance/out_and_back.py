@@ -179,15 +179,15 @@ class Maintenance:
 
     def _evict(self, node: str) -> None:
         began = time.monotonic()
-        said = ""
+        said: set[str] = set()
         while left := eviction.evictable(self._cluster.api, node):
             self._lease.require()
             refused = [reason for pod in left if (reason := self._refusal(pod))]
             if time.monotonic() - began > DRAIN:
                 raise Stalled(self._stall(node, left, refused))
-            if refused and (waits := "\n".join(refused)) != said:
-                said = waits
-                self._say(f"waits for {len(left)} pods on {node}:\n{said}")
+            if new := [line for line in refused if line not in said]:
+                said.update(new)
+                self._say("\n".join((f"waits for {len(left)} pods on {node}, among them:", *new)))
             time.sleep(min(PAUSE, 2))
         self._say(f"{node} is empty ({duration(time.monotonic() - began)})")
 

@@ -307,14 +307,15 @@ def test_many_instances_are_counted(cloud: SmallCloud) -> None:
     assert "vm-20" not in str(refused.value)
 
 
-def test_a_stalled_eviction_names_what_blocks_it(cloud: SmallCloud) -> None:
+def test_a_stalled_eviction_names_what_blocks_it(cloud: SmallCloud, capsys: pytest.CaptureFixture[str]) -> None:
     cloud.blocked.add("api-messaging1")
     cloud.pods["api-virt3"]["status"]["conditions"][0]["status"] = "False"
     with pytest.raises(UserError, match="1 pods have not left messaging1") as stalled:
         do("messaging1")
-    said = str(stalled.value)
-    assert "api-messaging1: Cannot evict pod.; The disruption budget api-messaging1 needs 2 healthy pods" in said
-    assert "api-virt3 on virt3 is not ready, and its budget waits for it" in said
+    reason = "api-messaging1: Cannot evict pod.; The disruption budget api-messaging1 needs 2 healthy pods"
+    assert reason in str(stalled.value)
+    assert "api-virt3 on virt3 is not ready, and its budget waits for it" in str(stalled.value)
+    assert said(capsys).count(reason) == 1, "each reason is said once"
     cloud.blocked.clear()
     assert do("messaging1") == 0
 
