@@ -262,8 +262,8 @@ def _clock() -> Rule:
 def _silent_agent() -> Rule:
     """Returns the alert for agents that their project calls down, as openstack-exporter asks it.
 
-    Only agents that are named after their node or storage: schedulers and conductors are named after their pods, and
-    leave a silent record with each. An agent that an operator has disabled is none.
+    Only agents that stay on their node, or are named after their storage: schedulers and conductors move, and leave a
+    silent record on each node. An agent that an operator has disabled is none.
     """
     own = {
         "nova": 'service="nova-compute", adminState="enabled"',

@@ -7,7 +7,7 @@ not the APIs: that needs no password and no API that may be what is broken.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from operations.living.answers import Answer, Unanswered
@@ -64,16 +64,20 @@ class LivingAgents:
     ovn_asked: int | None = None
     """Seconds since the agents of OVN among them were last asked (operations/living/ovn_agents.py); None without."""
 
-    def silent(self, nodes: Iterable[str]) -> tuple[LivingAgent, ...]:
-        """Returns the silent agents on these nodes, and of storage, the longest silent first."""
+    def silent(self, nodes: Iterable[str], moving: Mapping[str, Collection[str]]) -> tuple[LivingAgent, ...]:
+        """Returns the silent agents on these nodes, and of storage, the longest silent first.
+
+        `moving`: of each process whose pods may move to other nodes, those where they are. Its records of other nodes
+        are of former pods.
+        """
         known = set(nodes)
         # The host of a volume service is that of its storage, such as ceph@ceph, not of its pod.
-        found = (each for each in self.agents if each.is_silent and (each.host in known or "@" in each.host))
+        found = (
+            each
+            for each in self.agents
+            if each.is_silent and ("@" in each.host or each.host in known.intersection(moving.get(each.kind, known)))
+        )
         return tuple(sorted(found, key=lambda agent: -agent.age))
-
-    def forgotten(self, nodes: Iterable[str]) -> int:
-        """Returns the number of silent records whose host is none of these nodes, such as those of former pods."""
-        return sum(each.is_silent for each in self.agents) - len(self.silent(nodes))
 
 
 def questions(projects: Sequence[str]) -> dict[str, str]:

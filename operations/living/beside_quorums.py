@@ -49,13 +49,13 @@ def _replicas(cloud: LivingCloud) -> Iterator[str]:
 
 
 def _agents(cloud: LivingCloud) -> Iterator[str]:
-    """Yields the agents whose heartbeat is late. Records of hosts that are no node are of former pods or computes."""
+    """Yields the agents whose heartbeat is late, and the number of records that former pods or computes left."""
     found = cloud.agents
-    nodes = [node.name for node in cloud.plan.nodes]
     if found.agents:
-        silent, forgotten = found.silent(nodes), found.forgotten(nodes)
-        gone = f"; {forgotten} silent records are of hosts that the stack has not" if forgotten else ""
-        sent = len(found.agents) - len(silent) - forgotten
+        silent = cloud.silent_agents
+        sent = sum(not each.is_silent for each in found.agents)
+        former = len(found.agents) - len(silent) - sent
+        gone = f"; {former} silent records are of former pods or computes" if former else ""
         yield f"{sent} agents have sent their heartbeat, {len(silent)} have not{gone}."
         for each in silent:
             state = ", disabled" if each.is_disabled else ""

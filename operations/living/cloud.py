@@ -18,7 +18,7 @@ from openstack import ovn_clients
 from openstack.config.wiring import ENVIRONMENT, wiring
 from operations.live_cluster import LiveCluster
 from operations.living import agents, asking, backups, ceph, certificates, copy_tests, etcd, ovn_agents
-from operations.living.agents import LivingAgents
+from operations.living.agents import LivingAgent, LivingAgents
 from operations.living.answers import Answer
 from operations.living.asking import Ask
 from operations.living.backups import CopyTest, LivingBackups
@@ -56,6 +56,16 @@ class LivingCloud:
     backups: LivingBackups = field(default_factory=LivingBackups)
     stats: LivingNodes = field(default_factory=LivingNodes)
     """Disks and clocks of the nodes, which only `status` asks."""
+
+    @property
+    def silent_agents(self) -> tuple[LivingAgent, ...]:
+        """The agents that their project calls down, the longest silent first; without records of former pods."""
+        processes = self.plan.processes
+        moving: dict[str, list[str]] = {each.name: [] for each in processes if not (each.everywhere or each.every_node)}
+        for pod in self.pods:
+            if (workload := workload_of(pod)) in moving:
+                moving[workload].append(text(pod, "spec", "nodeName"))
+        return self.agents.silent([node.name for node in self.plan.nodes], moving)
 
 
 def quorums_of(plan: Plan) -> tuple[ServicePlan, ...]:

@@ -82,6 +82,7 @@ def _servers(found: Sequence[Leave]) -> Iterator[str]:
 
 def document(cloud: LivingCloud, found: Sequence[Leave], operation: UnderWay = NO_OPERATION) -> dict[str, Any]:
     """Returns the state as a document of JSON."""
+    silent = cloud.silent_agents
     return {
         "version": VERSION,
         "exit": exit_code(cloud),
@@ -103,7 +104,7 @@ def document(cloud: LivingCloud, found: Sequence[Leave], operation: UnderWay = N
         "services": [
             {"name": name, "ready": ready, "replicas": wanted} for name, ready, wanted in beside_quorums.replicas(cloud)
         ],
-        "agents": [{**asdict(each), "silent": each.is_silent} for each in cloud.agents.agents],
+        "agents": [{**asdict(each), "silent": each in silent} for each in cloud.agents.agents],
         "ovn_asked": cloud.agents.ovn_asked,
         "instances": cloud.agents.instances,
         "unasked": [

@@ -57,8 +57,8 @@ def _pods(cloud: LivingCloud, domain: MaintenanceDomain) -> Iterator[str]:
 
 
 def _agents(cloud: LivingCloud, domain: MaintenanceDomain) -> Iterator[str]:
-    for agent in cloud.agents.agents:
-        if agent.is_silent and agent.host in domain.nodes:
+    for agent in cloud.silent_agents:
+        if agent.host in domain.nodes:
             yield f"{agent.kind} on {agent.host} has sent no heartbeat for {agent.age} s"
 
 

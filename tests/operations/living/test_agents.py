@@ -26,14 +26,19 @@ def read(**said: str) -> agents.LivingAgents:
 
 def test_silent_agents_are_named_the_longest_first() -> None:
     found = read(nova=NOVA, neutron=NEUTRON, cinder=CINDER)
-    assert found.silent(NODES) == (
+    assert found.silent(NODES, {}) == (
         LivingAgent("nova", "nova-compute", "cmp2", 412, is_disabled=True),
         LivingAgent("neutron", "Open vSwitch agent", "cmp2", 76, is_disabled=False),
         LivingAgent("cinder", "cinder-volume", "ceph@ceph", 61, is_disabled=False),
     )
-    assert found.forgotten(NODES) == 1
     assert found.instances == {"cmp1": 12}
     assert found.unasked == ()
+
+
+@pytest.mark.parametrize(("pods", "named"), [(["stor1"], []), (["stor1", "cmp2"], ["cmp2"]), ([], [])])
+def test_a_scheduler_that_has_moved_is_not_silent(pods: list[str], named: list[str]) -> None:
+    found = read(nova="agent\tnova-scheduler\tcmp2\t412\t0\nend\n")
+    assert [each.host for each in found.silent(NODES, {"nova-scheduler": pods})] == named
 
 
 def test_a_database_without_agents() -> None:

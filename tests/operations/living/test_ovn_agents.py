@@ -28,7 +28,7 @@ def read(newest: int, *rows: dict[str, Any]) -> LivingAgents:
 
 
 def named(found: LivingAgents) -> list[tuple[str, str, int]]:
-    return [(each.kind, each.host, each.age) for each in found.silent(NODES)]
+    return [(each.kind, each.host, each.age) for each in found.silent(NODES, {})]
 
 
 def test_agents_that_have_answered() -> None:

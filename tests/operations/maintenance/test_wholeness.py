@@ -10,6 +10,7 @@ from operations.living.agents import LivingAgent, LivingAgents
 from operations.living.ceph import Storage
 from operations.maintenance.failure_domains import MaintenanceDomain, named
 from operations.maintenance.wholeness import lacking
+from tests.operations.living.living_cloud import pod
 from tests.operations.maintenance.small_cloud import PLAN, SmallCloud
 
 
@@ -53,6 +54,17 @@ def test_pods_nodes_and_agents(cloud: SmallCloud) -> None:
         "node messaging1 is not Ready",
         "pod agent-virt1 on virt1 is not ready",
         "nova-compute on virt1 has sent no heartbeat for 100 s",
+    ]
+
+
+def test_a_scheduler_that_moved_away_is_not_waited_for(cloud: SmallCloud) -> None:
+    scheduler = LivingAgents((LivingAgent("nova", "nova-scheduler", "virt1", 100, is_disabled=False),))
+    elsewhere = pod("nova-scheduler-1", "nova-scheduler", "virt2")
+    found = replace(cloud.read(), agents=scheduler, pods=[elsewhere])
+    assert lacking(found, domain("virt1")) == []
+    here = pod("nova-scheduler-2", "nova-scheduler", "virt1")
+    assert lacking(replace(found, pods=[elsewhere, here]), domain("virt1")) == [
+        "nova-scheduler on virt1 has sent no heartbeat for 100 s"
     ]
 
 
