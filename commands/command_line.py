@@ -534,7 +534,10 @@ def drill(
     stack: StackOption = "dev",
     server: Annotated[str, typer.Option(help="The server that loses its power.", metavar="SERVER")] = "",
     kind: Annotated[
-        str, typer.Option(help="rollout, drains, option, authority, reboots, evacuation or blackout.", metavar="KIND")
+        str,
+        typer.Option(
+            help="rollout, drains, option, authority, reboots, computes, evacuation or blackout.", metavar="KIND"
+        ),
     ] = "",
     replaced: Annotated[
         str, typer.Option("--replace", help="The machine that dies for good and is replaced.", metavar="NODE")

@@ -46,7 +46,7 @@ def start(root: Path, name: str, request: DrillRequest) -> int:
     if sum(map(bool, (request.server, request.kind, request.replaced, request.every))) != 1:
         raise UserError(
             "Write what to do: SERVER=virt1 (cut its power), "
-            "KIND=rollout|drains|option|authority|reboots|evacuation|blackout, "
+            "KIND=rollout|drains|option|authority|reboots|computes|evacuation|blackout, "
             "REPLACE=controller2 (a machine dies for good and is replaced), or ALL=1."
         )
     planned = stack.load(root, name).plan
@@ -142,6 +142,8 @@ def _with_instances(
         "option": lambda: disturbances.option(lab, change),
         "authority": authority,
         "reboots": lambda: reboots(lab, CONTROLLER_POOL, controllers, operator),
+        # Instances leave a compute for another one.
+        **({"computes": lambda: reboots(lab, COMPUTE_POOL, computes, operator)} if len(computes) > 1 else {}),
         "evacuation": lambda: disturbances.evacuation(lab, last, evacuate),
     }
 
