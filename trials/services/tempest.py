@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from trials.services.openstack_services import IDENTITY, ServiceCloud
+from trials.services.testbed import Broken
 from trials.trial_report import Proof
 
 LEFT_OUT = (
@@ -20,6 +22,7 @@ LEFT_OUT = (
 LIMIT = 1800
 """Seconds that a run of tempest may take on a busy machine."""
 _TOTALS = re.compile(r"^ - (Passed|Skipped|Failed|Unexpected Success): (\d+)$", re.MULTILINE)
+_ENDED = re.compile(r"^\{\d+\} .* \.\.\. \w+$", re.MULTILINE)
 _FAILED = re.compile(r"^\{\d+\} ((?:setUpClass )?\S+) .*\.\.\. FAILED$", re.MULTILINE)
 SERVICES = """\
 [identity-feature-enabled]
@@ -91,13 +94,17 @@ def run(cloud: ServiceCloud, name: str, options: str, selection: str, plugins: s
     """Runs tests of tempest on the client's machine. In the result, a test that passes counts as an acknowledged write.
 
     `name`: of the trial. `options`: what tempest.conf has beside the account. `selection`: flags of `tempest run`.
-    `plugins`: the directory with tempest's plugins in the machine.
+    `plugins`: the directory with tempest's plugins in the machine. Raises Broken if tempest does not end.
     """
     started = time.monotonic()
     text = _ACCOUNT.format(password=cloud.password, identity=IDENTITY) + options
     cloud.client.write("/tempest/etc/tempest.conf", text, mode="0600")
     command = script("/tempest", cloud.release, f"{selection} --concurrency 2", plugins)
-    found = read(cloud.client.run(["sh", "-c", command], seconds=LIMIT))
+    try:
+        found = read(cloud.client.run(["sh", "-c", command], seconds=LIMIT))
+    except subprocess.TimeoutExpired as late:
+        said = (late.stdout or b"").decode(errors="replace")
+        raise Broken(f"tempest has not ended within {LIMIT} s, after {ended(said)} tests") from None
     notes = tuple(f"{kind.lower()}: {number}" for kind, number in found.totals.items())
     tried = found.passed + found.failed
     return Proof(name, tried, found.passed, 0, time.monotonic() - started, notes, found.failure)
@@ -127,6 +134,11 @@ def read(said: str) -> TempestResult:
     if totals.get("Failed", 0):
         return TempestResult(totals, "\n".join(_FAILED.findall(said)))
     return TempestResult(totals, "" if totals.get("Passed", 0) else f"no test passed:\n{said[-2000:]}")
+
+
+def ended(said: str) -> int:
+    """Returns the number of tests that have ended in the output of a run that was stopped."""
+    return len(_ENDED.findall(said))
 
 
 def script(directory: str, release: Path, flags: str, plugins: str = "") -> str:

@@ -33,3 +33,10 @@ def test_failed_tests_are_named() -> None:
 
 def test_a_run_without_tests_is_a_failure() -> None:
     assert tempest.read("tempest: No module").failure == "no test passed:\ntempest: No module"
+
+
+def test_tests_of_a_run_that_was_stopped_are_counted() -> None:
+    assert (
+        tempest.ended(f"setting up\n{PASSED.splitlines()[0]}\n{{1}} api.test_b [2.1s] ... FAILED\n{{0}} api.test_c")
+        == 2
+    )
