@@ -129,7 +129,7 @@ def _target(plan: Plan, stack: str, root_secret: pulumi.Output[str] | None) -> T
 
     first, *others = plan.masters
     master = next((each for each in others if each.name == os.environ.get(contract.API_SERVER)), first)
-    administrator = Pki(Keyring("kubernetes", root_secret)).kubeconfig(master)
+    administrator = Pki(Keyring("kubernetes", root_secret), plan.settings.certificates).kubeconfig(master)
     pulumi.export(contract.KUBECONFIG_OUTPUT, administrator)
     return SshTarget(stack, plan.settings.ssh, plan.machines, administrator, _hypervisors(plan, stack, root_secret))
 

@@ -39,10 +39,12 @@ OPENSTACK, KUBERNETES, DATABASE, BROKER, CEPH = "OpenStack", "Kubernetes", "data
 BACKEND = "networks"
 """The part that connects virtual machines: a cloud with OVN records `ovn`, one with Open vSwitch's agents nothing."""
 AUTHORITY = "authority"
-"""A certificate authority, `authority etcd`, or keys, `authority serviceAccounts`. Its version is the generation in use
-and those that are trusted, as in `1 of 1+2`; one that is not recorded has the first generation only."""
-ETCD, SERVICE_ACCOUNTS = "etcd", "serviceAccounts"
+"""A certificate authority, such as `authority etcd`, or keys, `authority serviceAccounts`. Its version is the
+generation in use and those that are trusted, as in `1 of 1+2`; one that is not recorded has only the first."""
+ETCD, CLUSTER, SERVICE_ACCOUNTS = "etcd", "kubernetes", "serviceAccounts"
 """Names of these, in the stack file too."""
+_USERS = {ETCD: "members", CLUSTER: "kubelets", SERVICE_ACCOUNTS: "API servers"}
+"""Those that restart one after the other when an authority or key is replaced."""
 _FIRST = "1 of 1"
 
 TABLE: Mapping[str, Steps] = {
@@ -250,7 +252,7 @@ def _untrusted(before: Versions, after: Versions) -> Iterator[VersionProblem]:
             continue
         (used, trusted), (use, trust) = (_generations(each.get(name, _FIRST)) for each in (before, after))
         key = f"quorate:certificates.{service}"
-        who = "API servers" if service == SERVICE_ACCOUNTS else "members"
+        who = _USERS[service]
         if use not in trusted:
             yield VersionProblem(
                 VersionFault.UNTRUSTED,

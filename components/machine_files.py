@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from blueprint.plan.nodes import Node
 from blueprint.plan.plan import Plan
 from components import joining, k8s_master, kubelet, machine_metrics, preparation, virt_host
-from components.k8s_master import node_dns, node_loss
+from components.k8s_master import kubernetes_authority, node_dns, node_loss
 from components.k8s_master.pki import Pki
 from components.machine import MachineArgs, MachinePoolArgs, Parts
 from components.openstack import directories
@@ -34,7 +34,8 @@ def _parts(plan: Plan, nodes: Sequence[Node], certificates: Pki) -> Parts:
     if MASTER_POOL in node.roles:
         return found + k8s_master.master_parts(plan, node, certificates)
     files = (*certificates.discovery_file(plan.masters[0]), kubelet.join_file(node))
-    return found + k8s_master.proxy_parts(plan) + Parts(files, (joining.step(plan.masters), joining.USE_PROXY))
+    found += k8s_master.proxy_parts(plan) + Parts(files, (joining.step(plan.masters), joining.USE_PROXY))
+    return found + kubernetes_authority.node_parts(plan, joining.USE_PROXY.name)
 
 
 def arguments(plan: Plan, node: Node, target: Target, certificates: Pki) -> MachineArgs:

@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import Field
 
 from blueprint.stackfile.values import Strict
-from blueprint.version_steps import ETCD, SERVICE_ACCOUNTS
+from blueprint.version_steps import CLUSTER, ETCD, SERVICE_ACCOUNTS
 
 KEY = "quorate:certificates"
 Generation = Annotated[int, Field(ge=1, le=1000)]
@@ -44,6 +44,9 @@ class CertificateGenerations(Strict):
     """The authorities and keys whose generations a stack sets."""
 
     etcd: Annotated[Generations, Field(description="the authority of etcd's members and clients")] = Generations()
+    kubernetes: Annotated[
+        Generations, Field(description="the authority of API servers, kubelets and other clients of Kubernetes")
+    ] = Generations()
     service_accounts: Annotated[Generations, Field(description="the keys that sign the tokens of service accounts")] = (
         Generations()
     )
@@ -51,4 +54,4 @@ class CertificateGenerations(Strict):
     @property
     def by_name(self) -> Mapping[str, Generations]:
         """The generations by their name in the stack file, and in the record of a deployment."""
-        return {ETCD: self.etcd, SERVICE_ACCOUNTS: self.service_accounts}
+        return {ETCD: self.etcd, CLUSTER: self.kubernetes, SERVICE_ACCOUNTS: self.service_accounts}

@@ -11,7 +11,7 @@ from typing import Any
 from blueprint.plan.nodes import Node
 from blueprint.plan.plan import Plan
 from components import joining
-from components.k8s_master import cluster_objects, etcd, service_account_keys, static_pods
+from components.k8s_master import cluster_objects, etcd, kubernetes_authority, pki, service_account_keys, static_pods
 from components.k8s_master.cluster_objects import INITIALISE, KUBECTL
 from components.k8s_master.static_pods import StaticPod
 from components.kubelet import CONFIGURATION, KUBERNETES
@@ -32,14 +32,22 @@ def parts(plan: Plan, master: Node) -> Parts:
     """Returns a master's files and steps. The first master keeps what the whole cluster shares."""
     generations = plan.settings.certificates
     server, manager = static_pods.api_server(generations), static_pods.controller_manager(generations)
-    own = Parts((*server.files, *manager.files)) + service_account_keys.parts()
+    scheduler = static_pods.scheduler(generations)
+    own = Parts((*server.files, *manager.files, *scheduler.files)) + service_account_keys.parts()
+    own += kubernetes_authority.question(plan)
+    own += kubernetes_authority.node_parts(plan, INITIALISE if master == plan.masters[0] else "join")
+    steps = (
+        _api_server(plan, master, server),
+        _manager(plan, master, manager),
+        _scheduler(plan, master, scheduler),
+        *kubernetes_authority.shared_steps(plan, master, CONFIGURE),
+    )
     if master != plan.masters[0]:
-        return own + Parts(steps=(_api_server(plan, master, server, "join"), _manager(plan, master, manager)))
-    steps = (_api_server(plan, master, server, INITIALISE), _manager(plan, master, manager), _upload(plan), _ALLOW)
-    return own + Parts((File(LEAVING, template(*rights())),), steps)
+        return own + Parts(steps=steps)
+    return own + Parts((File(LEAVING, template(*rights())),), (*steps, _upload(plan), _ALLOW))
 
 
-def _api_server(plan: Plan, master: Node, pod: StaticPod, after: str) -> Step:
+def _api_server(plan: Plan, master: Node, pod: StaticPod) -> Step:
     servers = ",".join(etcd.endpoints(plan.members))
     others = [each.address for each in plan.masters if each != master]
     spare = f"""\
@@ -61,14 +69,24 @@ done
 grep -qx -- " *- --etcd-servers={servers}" "{pod.manifest}" &&
   {pod.has_all}""",
         apply=pod.same_version(plan) + keys + (spare if others else "") + pod.restart(master, servers),
-        after=(after,),
+        after=(kubernetes_authority.USE,),
     )
 
 
 def _manager(plan: Plan, master: Node, pod: StaticPod) -> Step:
     return Step(
         name="configure-controller-manager",
-        does="Lets the controller manager sign tokens with another key, after its API server does. It restarts.",
+        does="Lets the controller manager use other authorities and keys, after its API server does. It restarts.",
+        check=pod.has_all,
+        apply=pod.same_version(plan) + pod.restart(master),
+        after=(CONFIGURE,),
+    )
+
+
+def _scheduler(plan: Plan, master: Node, pod: StaticPod) -> Step:
+    return Step(
+        name="configure-scheduler",
+        does="Lets the scheduler use other authorities, after its API server does. It restarts.",
         check=pod.has_all,
         apply=pod.same_version(plan) + pod.restart(master),
         after=(CONFIGURE,),
@@ -77,12 +95,14 @@ def _manager(plan: Plan, master: Node, pod: StaticPod) -> Step:
 
 def _upload(plan: Plan) -> Step:
     servers = ",".join(etcd.endpoints(plan.members))
+    signing = 0 if plan.settings.certificates.kubernetes.is_first else 1
     return Step(
         name="upload-configuration",
-        does="Stores the list of etcd's members in the cluster, for masters that join later.",
+        does="Stores etcd's members and the files of controller managers in the cluster, for masters that join later.",
         check=f"""\
 {joining.read("stored", f"{KUBECTL} --namespace=kube-system get configmap kubeadm-config --output='{_STORED}'")}
-[ "$(echo "$stored" | {_ENDPOINTS} | paste -sd, -)" = "{servers}" ]""",
+[ "$(echo "$stored" | {_ENDPOINTS} | paste -sd, -)" = "{servers}" ] &&
+  [ "$(echo "$stored" | grep -c "{pki.SIGNING}")" = {signing} ]""",
         apply=f'kubeadm init phase upload-config kubeadm --config "$ROOT{CONFIGURATION}"',
         after=(INITIALISE,),
     )

@@ -165,7 +165,7 @@ def cluster_configuration(plan: Plan) -> dict[str, Any]:
             "extraArgs": _arguments(arguments),
             "extraVolumes": list(audit.VOLUMES),
         },
-        "controllerManager": _program(plan, ELECTION | node_loss.controller_manager(plan)),
+        "controllerManager": _program(plan, ELECTION | node_loss.controller_manager(plan) | _authorities(plan)),
         "scheduler": _program(plan, ELECTION),
         # Of another registry than its own, kubeadm takes CoreDNS from the top, without the path of the original.
         **({"imageRepository": mirror, "dns": {"imageRepository": f"{mirror}/coredns"}} if mirror else {}),
@@ -205,6 +205,12 @@ def _endpoint() -> dict[str, Any]:
 def _program(plan: Plan, arguments: dict[str, str]) -> dict[str, Any]:
     variables = node_loss.environment(plan)
     return {"extraArgs": _arguments(arguments)} | ({"extraEnvs": variables} if variables else {})
+
+
+def _authorities(plan: Plan) -> dict[str, str]:
+    if plan.settings.certificates.kubernetes.is_first:
+        return {}
+    return {"cluster-signing-cert-file": pki.SIGNING, "root-ca-file": pki.TRUSTED}
 
 
 def _arguments(arguments: dict[str, str]) -> list[dict[str, str]]:

@@ -31,6 +31,10 @@ ENCRYPTION = f"{KUBERNETES}/encryption.conf"
 mounts into the API server's pod. Its name does not end with .yaml, because only objects do below `secrets/`."""
 COMPUTE = "/etc/quorate/compute"
 """Directory on a compute with the certificate for migrations. Container nova-libvirt mounts it (openstack/projects)."""
+SIGNING, TRUSTED = f"{KUBERNETES}/signing-ca.crt", f"{KUBERNETES}/trusted-ca.crt"
+"""Certificates of Kubernetes' authorities for controller managers, once there was more than one: that of the one in use
+alone, since they refuse to sign with several in `ca.crt`; and all that are trusted, always in the same order, so that
+the ConfigMaps `kube-root-ca.crt` change when an authority is added or dropped, and not when another one signs."""
 ETCD_CLIENT = f"{KUBERNETES}/apiserver-etcd-client"
 JOINING = "system:bootstrappers:kubeadm:default-node-token"
 """Group in Kubernetes whose members may request a kubelet's certificate (kubeadm, bootstrap tokens' default group)."""
@@ -46,7 +50,7 @@ Contents = Mapping[str, str]
 class Pki:
     """Certificates and keys of a stack. `keyring`: derives their secrets, and has those that machines were given.
 
-    `generations`: of etcd's authority, and of the keys that sign the tokens of service accounts.
+    `generations`: of etcd's authority, of Kubernetes', and of the keys that sign the tokens of service accounts.
     """
 
     def __init__(
@@ -55,8 +59,8 @@ class Pki:
         generations: CertificateGenerations = CertificateGenerations(),  # noqa: B008 - it is frozen
     ) -> None:
         self.keyring = keyring
+        self._generations = generations
         self._etcd = generations.etcd
-        self._service_accounts = generations.service_accounts
 
     def etcd_files(self, machine: Node, restarts: Unit) -> tuple[File, ...]:
         """Returns the certificates of the member of etcd on `machine`; on a master also its API server's for etcd.
@@ -79,7 +83,9 @@ class Pki:
         """Returns the files that all masters share: two authorities, and the keys that sign service accounts."""
         names = ("ca.crt", "ca.key", "front-proxy-ca.crt", "front-proxy-ca.key", "sa.pub", "sa.key")
         paths = [f"{KUBERNETES}/{name}" for name in names]
-        return self._files(paths, lambda reveal: dict(_shared(self._service_accounts, reveal)))
+        if not self._generations.kubernetes.is_first:
+            paths += [SIGNING, TRUSTED]
+        return self._files(paths, lambda reveal: dict(_shared(self._generations, reveal)))
 
     def encryption_file(self) -> tuple[File, ...]:
         """Returns the file with the key that encrypts Secrets in etcd."""
@@ -101,11 +107,26 @@ class Pki:
 
     def discovery_file(self, first: Node) -> tuple[File, ...]:
         """Returns the kubeconfig with which a machine joins. `first`: the master that initialises the cluster."""
-        return self._files([DISCOVERY], lambda reveal: {DISCOVERY: _discovery(first, reveal)})
+        return self._files([DISCOVERY], lambda reveal: {DISCOVERY: self._discovery(first, reveal)})
 
     def kubeconfig(self, master: Node) -> pulumi.Output[str]:
         """Returns an administrator's kubeconfig. `master`: the master whose API server it names."""
-        return self.keyring.written(lambda reveal: {"": _administrator(master, reveal)}).apply(lambda found: found[""])
+        return self.keyring.written(lambda reveal: {"": self._administrator(master, reveal)}).apply(
+            lambda found: found[""]
+        )
+
+    def _discovery(self, first: Node, reveal: Reveal) -> str:
+        return _kubeconfig("join", first, *self._client("join", JOINING, reveal))
+
+    def _administrator(self, master: Node, reveal: Reveal) -> str:
+        return _kubeconfig(ADMINISTRATOR, master, *self._client("admin", ADMINISTRATORS, reveal))
+
+    def _client(self, name: str, group: str, reveal: Reveal) -> tuple[str, Pair]:
+        """Returns the authorities that a client of Kubernetes trusts, and its certificate."""
+        generations = self._generations.kubernetes
+        authority = _kubernetes_authority(generations.uses, reveal)
+        client = authority.client(f"quorate:{name}", reveal(_key(name, generations.uses)), group)
+        return _kubernetes_trusted(generations, reveal), client
 
     def _files(
         self, paths: list[str], write: Callable[[Reveal], dict[str, str]], restarts: Unit | None = None
@@ -137,8 +158,14 @@ def _key(name: str, generation: int) -> str:
     return name if generation == 1 else f"{name}:{generation}"
 
 
-def _kubernetes_authority(reveal: Reveal) -> Authority:
-    return Authority("kubernetes", reveal("ca"))
+def _kubernetes_authority(generation: int, reveal: Reveal) -> Authority:
+    return Authority("kubernetes", reveal(_key("ca", generation)), generation)
+
+
+def _kubernetes_trusted(generations: Generations, reveal: Reveal) -> str:
+    """Returns the certificates of the authorities that are trusted. kubeadm signs with the first."""
+    ordered = sorted(generations.trusts, key=lambda each: each != generations.uses)
+    return "".join(_kubernetes_authority(each, reveal).pair.public for each in ordered)
 
 
 def _compute_authority(reveal: Reveal) -> Authority:
@@ -165,8 +192,13 @@ def _etcd_client_alone(generations: Generations, reveal: Reveal) -> Iterator[tup
     yield from _etcd_client(generations, reveal)
 
 
-def _shared(service_accounts: Generations, reveal: Reveal) -> Iterator[tuple[str, str]]:
-    yield from _pair(f"{KUBERNETES}/ca", _kubernetes_authority(reveal).pair)
+def _shared(generations: CertificateGenerations, reveal: Reveal) -> Iterator[tuple[str, str]]:
+    kubernetes, service_accounts = generations.kubernetes, generations.service_accounts
+    signing = _kubernetes_authority(kubernetes.uses, reveal).pair
+    yield f"{KUBERNETES}/ca.crt", _kubernetes_trusted(kubernetes, reveal)
+    yield f"{KUBERNETES}/ca.key", signing.private
+    yield SIGNING, signing.public
+    yield TRUSTED, "".join(_kubernetes_authority(each, reveal).pair.public for each in kubernetes.trusts)
     yield from _pair(f"{KUBERNETES}/front-proxy-ca", Authority("front-proxy-ca", reveal("front-proxy-ca")).pair)
     yield f"{KUBERNETES}/sa.pub", "".join(_token_keys(each, reveal).public for each in service_accounts.trusts)
     yield f"{KUBERNETES}/sa.key", _token_keys(service_accounts.uses, reveal).private
@@ -206,23 +238,11 @@ def _pair(path: str, pair: Pair) -> Iterator[tuple[str, str]]:
     yield f"{path}.key", pair.private
 
 
-def _discovery(first: Node, reveal: Reveal) -> str:
-    authority = _kubernetes_authority(reveal)
-    return _kubeconfig("join", first, authority, authority.client("quorate:join", reveal("join"), JOINING))
-
-
-def _administrator(master: Node, reveal: Reveal) -> str:
-    authority = _kubernetes_authority(reveal)
-    return _kubeconfig(
-        ADMINISTRATOR, master, authority, authority.client("quorate:admin", reveal("admin"), ADMINISTRATORS)
-    )
-
-
-def _kubeconfig(name: str, master: Node, authority: Authority, client: Pair) -> str:
+def _kubeconfig(name: str, master: Node, trusted: str, client: Pair) -> str:
     """Returns a kubeconfig with one user. `name`: the user and the context. `master`: whose API server it names."""
     cluster = {
         "server": f"https://{master.address}:{API_PORT}",
-        "certificate-authority-data": _encoded(authority.pair.public),
+        "certificate-authority-data": _encoded(trusted),
     }
     user = {"client-certificate-data": _encoded(client.public), "client-key-data": _encoded(client.private)}
     document: dict[str, Any] = {

@@ -67,6 +67,11 @@ shown() { openssl s_client -connect "127.0.0.1:$PORT" </dev/null 2>/dev/null | o
 renew() {
   : >"$BEGUN"
   kubeadm certs renew all --config="$KUBERNETES/kubeadm.yaml" >/dev/null
+  # kubeadm has written one authority into the kubeconfigs, where another one may be trusted too.
+  trusted=$(sed -n 's/^ *certificate-authority-data: *//p' "$KUBERNETES/discovery.conf")
+  for file in "$ADMINISTRATOR" "$KUBERNETES/super-admin.conf" "$KUBERNETES/controller-manager.conf" "$KUBERNETES/scheduler.conf"; do
+    [ ! -f "$file" ] || sed -i "s|^\( *certificate-authority-data: *\).*|\1$trusted|" "$file"
+  done
   # They read their certificates at their start. kubelet starts each again.
   for program in kube-controller-manager kube-scheduler kube-apiserver; do
     process=$(pidof "$program") || continue

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from blueprint.plan.nodes import Node
 from blueprint.plan.plan import Plan
 from blueprint.stackfile.certificate_generations import CertificateGenerations
+from components.k8s_master import kubernetes_authority
 from components.k8s_master.cluster_objects import KUBECTL
 from components.k8s_master.versions import kubernetes
 from components.kubelet import CONFIGURATION, KUBERNETES, PATCHES
@@ -23,6 +24,9 @@ ETCD_AUTHORITIES = "quorate.io/etcd-authorities"
 TOKEN_KEYS = "quorate.io/service-account-keys"  # noqa: S105 - a name
 """Annotation: the generation of the keys of service accounts that signs, and those that the program trusts, if it does;
 none for the first alone."""
+AUTHORITY = "quorate.io/kubernetes-authority"
+"""Annotation, of nodes too: the generation of Kubernetes' authority that is used, and those that are trusted; none for
+the first alone."""
 RESTARTED = 180
 """Seconds until a restarted program must be Ready. Project figure: a busy one-host lab takes up to 60."""
 
@@ -92,17 +96,30 @@ done"""
 
 
 def api_server(generations: CertificateGenerations) -> StaticPod:
-    """Returns the API server's pod: it trusts authorities of etcd, and keys of service accounts, and signs with one."""
+    """Returns the API server's pod: it trusts authorities of etcd and of Kubernetes, and keys of service accounts."""
     keys = generations.service_accounts
     both = "" if keys.is_first else f"g{keys.uses}-of-{_named(keys.trusts)}"
     trusted = "" if generations.etcd.trusts == (1,) else _named(generations.etcd.trusts)
-    return StaticPod("kube-apiserver", {ETCD_AUTHORITIES: trusted, TOKEN_KEYS: both})
+    return StaticPod(
+        "kube-apiserver", {ETCD_AUTHORITIES: trusted, AUTHORITY: _authority(generations), TOKEN_KEYS: both}
+    )
 
 
 def controller_manager(generations: CertificateGenerations) -> StaticPod:
-    """Returns the controller manager's pod, which signs the tokens that Secrets have."""
+    """Returns the controller manager's pod, which signs the tokens that Secrets have, and certificates of nodes."""
     uses = generations.service_accounts.uses
-    return StaticPod("kube-controller-manager", {TOKEN_KEYS: "" if uses == 1 else _named((uses,))})
+    keys = "" if uses == 1 else _named((uses,))
+    return StaticPod("kube-controller-manager", {AUTHORITY: _authority(generations), TOKEN_KEYS: keys})
+
+
+def scheduler(generations: CertificateGenerations) -> StaticPod:
+    """Returns the scheduler's pod, a client of its API server."""
+    return StaticPod("kube-scheduler", {AUTHORITY: _authority(generations)})
+
+
+def _authority(generations: CertificateGenerations) -> str:
+    kubernetes = generations.kubernetes
+    return "" if kubernetes.is_first else kubernetes_authority.generations(kubernetes)
 
 
 def _named(generations: tuple[int, ...]) -> str:

@@ -69,8 +69,10 @@ class MasterTier(Component[Plan]):
             {"node": node.name, "server": node.server, "rack": node.rack or "", "address": node.address}
             for node in args.masters
         ]
-        keys = _recorded("service_account_keys", args.settings.certificates.service_accounts)
-        return plain(masters=masters, version=kubernetes(args), **keys)
+        generations = args.settings.certificates
+        authority = _recorded("kubernetes_authority", generations.kubernetes)
+        keys = _recorded("service_account_keys", generations.service_accounts)
+        return plain(masters=masters, version=kubernetes(args), **authority, **keys)
 
     def build(self, name: str, args: Plan) -> None:
         self.etcd = Etcd(f"{name}-etcd", args, self.child())

@@ -1,6 +1,6 @@
 """Machines, their files and the steps that configure them, the same for rendered files and live machines."""
 
-from components.machine.parts import File, MemberQuorum, Parts, Step, Unit, filled
+from components.machine.parts import File, MemberQuorum, Parts, Question, Step, Unit, filled
 from components.machine.resources import MachineArgs, MachineComponent, MachinePool, MachinePoolArgs, start, variables
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "MachinePoolArgs",
     "MemberQuorum",
     "Parts",
+    "Question",
     "Step",
     "Unit",
     "filled",

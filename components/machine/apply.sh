@@ -13,9 +13,10 @@
 #   --wait      seconds to wait for a restarted member of a quorum, and for another run to end (default: 120)
 #   --root      use DIR instead of / (for tests; without root, owners stay as they are)
 #
-# Order: files that differ are replaced and files that left the tree removed, then running units whose files changed are
-# restarted, then each step whose check fails is applied. Before a member of a quorum stops, the quorum is asked; after,
-# the member is awaited. Run this on one machine after another: two runs at the same moment could get the same answer.
+# Order: a question is asked if one is due before files change, files that differ are replaced and files that left the tree
+# removed, then running units whose files changed are restarted, then each step whose check fails is applied. Before a
+# member of a quorum stops, the quorum is asked; after, the member is awaited. Run this on one machine after another: two
+# runs at the same moment could get the same answer.
 #
 # Exit status: 0 done, 1 failed, 2 wrong usage, 3 the quorum cannot spare the member, 4 another run is in progress.
 set -eu
@@ -174,6 +175,12 @@ await_member() { # quorum
   done
 }
 
+ask() { # question
+  export HERE SECRETS
+  answer=$(sh "$HERE/questions/$1" ask 3<&- 9>&- 2>&1) ||
+    die 1 "stopped before any file is changed: $answer"
+}
+
 restart_unit() { # unit quorum
   [ -e "$STATE/restart/$1" ] || return 0
   if systemctl is-active --quiet "$1"; then
@@ -218,6 +225,7 @@ if [ -z "$DRY" ]; then
   fi
 fi
 
+[ -n "$DRY" ] || each question ask
 each file install_file
 remove_files
 remember_files

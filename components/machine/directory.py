@@ -3,10 +3,11 @@
 apply              POSIX sh script that configures the machine from this directory
 leave              POSIX sh script that takes the machine out of the cloud
 manifest           the contents, one per line: `file MODE OWNER plain|secret UNIT PATH`, `unit NAME QUORUM`,
-                   `step NAME QUORUM`, `leave STEP`; `-` for no unit or no quorum
+                   `step NAME QUORUM`, `leave STEP`, `question NAME`; `-` for no unit or no quorum
 root/<path>        files at their paths on the machine; secret files are elsewhere (components/target)
 steps/NN-<name>    `check` and `apply` of a step, and `leave` if it has one
 quorums/<name>     `may-stop` and `is-back` of a quorum that has a member on the machine
+questions/<name>   `ask`, before files change
 definition/<name>  files that define a virtual machine
 """
 
@@ -54,11 +55,14 @@ def entries(parts: Parts, definition: Mapping[str, str]) -> dict[str, str]:
         **{f"root{path}": text for path, text in parts.plain_files.items()},
         **{f"steps/{name}": literal(_step(step)) for name, step in steps.items()},
         **{f"quorums/{name}": literal(_quorum(quorum)) for name, quorum in parts.quorums.items()},
+        **{f"questions/{each.name}": literal(_script(each.does, {"ask": each.asks})) for each in parts.questions},
         **{f"definition/{name}": literal(text) for name, text in definition.items()},
     }
 
 
 def _manifest(parts: Parts, steps: dict[str, Step]) -> Iterator[str]:
+    for question in parts.questions:
+        yield f"question {question.name}"
     for file in parts.files:
         kind, unit = "secret" if file.secret else "plain", file.restarts.name if file.restarts else NONE
         yield f"file {file.mode:o} {file.owner} {kind} {unit} {file.path}"

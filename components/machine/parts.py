@@ -111,14 +111,29 @@ class Step:
 
 
 @dataclass(frozen=True)
+class Question:
+    """What is asked before the first file of the machine changes, since programs read some files again at once.
+
+    `asks`: POSIX shell that succeeds if the files may change, else prints why not. `$HERE` is the machine's directory
+    with the new files, `$SECRETS` that with the new secret files, and `$ROOT` precedes every path of the machine.
+    """
+
+    name: str
+    does: str
+    """A description in one line, written as a comment of the script."""
+    asks: str
+
+
+@dataclass(frozen=True)
 class Parts:
-    """Files and steps of a machine. The parts that several modules define for a machine are added with `+`."""
+    """Files, steps and questions of a machine. The parts that several modules define for it are added with `+`."""
 
     files: tuple[File, ...] = ()
     steps: tuple[Step, ...] = ()
+    questions: tuple[Question, ...] = ()
 
     def __add__(self, other: Parts) -> Parts:
-        return Parts(self.files + other.files, self.steps + other.steps)
+        return Parts(self.files + other.files, self.steps + other.steps, self.questions + other.questions)
 
     @property
     def plain_files(self) -> Mapping[str, str]:

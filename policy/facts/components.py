@@ -111,6 +111,11 @@ class MasterTierFacts(ComponentFacts):
         return _members(self._facts.at("masters"))
 
     @property
+    def kubernetes_authority(self) -> str:
+        """Generations of Kubernetes' authority, as those of etcd's."""
+        return self._facts.at("kubernetesAuthority").text()
+
+    @property
     def service_account_keys(self) -> str:
         """Generations of the keys that sign tokens of service accounts, as those of etcd's authority."""
         return self._facts.at("serviceAccountKeys").text()

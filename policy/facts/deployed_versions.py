@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from blueprint.version_steps import AUTHORITY, BROKER, CEPH, DATABASE, ETCD, KUBERNETES, OPENSTACK, SERVICE_ACCOUNTS
+from blueprint.version_steps import (
+    AUTHORITY,
+    BROKER,
+    CEPH,
+    CLUSTER,
+    DATABASE,
+    ETCD,
+    KUBERNETES,
+    OPENSTACK,
+    SERVICE_ACCOUNTS,
+)
 from formats import image_reference
 from policy.facts.programs import QuorumKind
 from policy.facts.quorums.quorums import quorum_of
@@ -24,6 +34,8 @@ def deployed_versions(facts: Facts) -> dict[str, str]:
         if etcd.authority:
             found[f"{AUTHORITY} {ETCD}"] = etcd.authority
     for tier in facts.master_tiers:
+        if tier.kubernetes_authority:
+            found[f"{AUTHORITY} {CLUSTER}"] = tier.kubernetes_authority
         if tier.service_account_keys:
             found[f"{AUTHORITY} {SERVICE_ACCOUNTS}"] = tier.service_account_keys
     for machine in facts.machines:

@@ -207,11 +207,11 @@ def certify(master: Master, generations: Generations) -> None:
         _write(master.root / "etc/etcd/pki" / name, text)
 
 
-def until(condition: Callable[[], bool]) -> float:
+def until(condition: Callable[[], bool], limit: float = LIMIT) -> float:
     """Waits until a condition holds. Returns the seconds."""
     started = time.monotonic()
     while not condition():
-        assert time.monotonic() - started < LIMIT
+        assert time.monotonic() - started < limit
         time.sleep(0.2)
     return time.monotonic() - started
 

@@ -19,6 +19,8 @@ from components.k8s_master import kubeadm
 from tests.stacks import ROOT, STACKS
 
 SCRIPT = ROOT / "components/k8s_master/renew_certificates.sh"
+TRUSTED = "dHdvIGF1dGhvcml0aWVz"
+"""The authorities that clients trust, of which kubeadm writes only one."""
 OTHERS = ("10.20.0.22", "10.20.0.23")
 KUBECTL = """\
 #!/bin/sh
@@ -122,6 +124,7 @@ def with_programs(root: Path, binaries: Path) -> RenewingMaster:
     server = subprocess.Popen(["sleep", "60"])
     (root / "server").write_text(str(server.pid))
     shutil.copy(root / "etc/kubernetes/pki/apiserver.crt", root / "read.crt")
+    (root / "etc/kubernetes/discovery.conf").write_text(f"    certificate-authority-data: {TRUSTED}\n")
     (root / "bin").mkdir()
     programs = {
         "kubectl": KUBECTL,
@@ -157,6 +160,8 @@ def test_all_are_renewed_and_the_api_server_reads_them(master: RenewingMaster) -
     assert "renewed the certificates" in master.run()
     after = master.certificates()
     assert [name for name in before if before[name] == after[name]] == []
+    confs = [text for name, text in after.items() if name.endswith(".conf")]
+    assert [f"certificate-authority-data: {TRUSTED}\n" in text for text in confs] == [True] * 3
     assert (master.turns(), master.has_restarted) == (["taken", "given"], True)
     assert not (master.root / "etc/kubernetes/renewal").exists()
 

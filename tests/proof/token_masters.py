@@ -41,9 +41,17 @@ LIFETIME = 1
 """Seconds for which the question takes tokens to be valid, in place of an hour, unless a pod has longer ones."""
 WATCHED = 15
 """Seconds in which it watches uses of old tokens, in place of 10 minutes. API servers look at a token every 10 s."""
+SPREADS = 3
+"""Seconds in which it takes a changed ConfigMap to be in all pods, in place of 150."""
+ANSWERS = 240
+"""Seconds until an API server must answer, in place of 60: on a busy host."""
 PODS = "/api/v1/namespaces/kube-system/pods"
 STEPS = ("configure-api-server", "configure-controller-manager")
-_PROGRAMS = {"kube-apiserver": (6443, "/readyz"), "kube-controller-manager": (10257, "/healthz")}
+PROGRAMS = {
+    "kube-apiserver": (6443, "/readyz"),
+    "kube-controller-manager": (10257, "/healthz"),
+    "kube-scheduler": (10259, "/healthz"),
+}
 _KUBECTL = """\
 #!/bin/sh
 # The machines' addresses are loopback addresses here. Without an address, the own API server is asked.
@@ -52,6 +60,7 @@ for word; do
   shift
   case $word in
   --server=https://10.20.0.2?:6443) word=${{word%:*}} server={prefix}.${{word##*.2}} ;;
+  --server=https://127.0.0.1:6443) ;;
   *) set -- "$@" "$word" ;;
   esac
 done
@@ -59,7 +68,18 @@ exec {kubectl} --server="https://$server:6443" "$@"
 """
 _KUBEADM = """\
 #!/bin/sh
-exec {kubeadm} init phase "$3" "$4" --rootfs="$ROOT" --config="${{6#"$ROOT"}}"
+# With the machine's root directory as root. kubeadm's own option for it is hidden, and some of its commands lack it.
+case $1 in
+init) exec {kubeadm} init phase "$3" "$4" --rootfs="$ROOT" --config="${{6#"$ROOT"}}" ;;
+*)
+  for word; do
+    shift
+    case $word in --config=*) word=--config=${{word#--config="$ROOT"}} ;; esac
+    set -- "$@" "$word"
+  done
+  exec {kubeadm} "$@" --rootfs="$ROOT"
+  ;;
+esac
 """
 
 
@@ -82,7 +102,7 @@ class TokenMaster:
 
     def api(self) -> Api:
         """The API of its own server, for an administrator."""
-        return Api(read_kubeconfig(self.root / "admin.conf"), timeout=10)
+        return Api(read_kubeconfig(self.root / "etc/kubernetes/admin.conf"), timeout=10)
 
     def begin(self, script: str) -> subprocess.Popen[str]:
         """Starts shell commands of a step, in a session of their own."""
@@ -92,6 +112,8 @@ class TokenMaster:
             "HOME": str(self.root),  # for kubectl's cache
             "LIFETIME": str(LIFETIME),
             "WATCHED": str(WATCHED),
+            "SPREADS": str(SPREADS),
+            "ANSWERS": str(ANSWERS),
         }
         return subprocess.Popen(
             ["sh", "-euc", script], env=environment, text=True, start_new_session=True,
@@ -101,7 +123,7 @@ class TokenMaster:
     def run(self, script: str) -> tuple[int, str]:
         """Runs shell commands of a step. Returns the exit status and the output."""
         process = self.begin(script)
-        output, _ = process.communicate(timeout=240)
+        output, _ = process.communicate(timeout=600)
         return process.returncode, output
 
     def apply(self, steps: list[Step]) -> str:
@@ -129,11 +151,14 @@ class TokenMaster:
         unreported: set[str] = set()
         processes = Processes(self.root.parent)
         while not self.over.wait(0.2):
-            for program in _PROGRAMS:
+            for program in PROGRAMS:
                 file = self.root / f"etc/kubernetes/manifests/{program}.yaml"
                 text = file.read_text(encoding="utf-8") if file.exists() else ""
                 before, process = running.get(program, ("", None))
-                if text.endswith("\n") and text != before:
+                has_ended = (
+                    bool(process) and process.child.poll() is not None
+                )  # a controller manager that lost its lease
+                if text.endswith("\n") and (text != before or has_ended):
                     if process:
                         process.child.terminate()
                         process.child.wait()
@@ -148,7 +173,7 @@ class TokenMaster:
         """Returns a program with the arguments of its manifest, and those that a loopback address needs."""
         own = ("--etcd-", "--bind-address", "--secure-port")
         words = [self._local(word) for word in command if not word.startswith(own)]
-        words += [f"--bind-address={address(self.number)}", f"--secure-port={_PROGRAMS[program][0]}"]
+        words += [f"--bind-address={address(self.number)}", f"--secure-port={PROGRAMS[program][0]}"]
         if program == "kube-apiserver":
             words += ["--etcd-servers=unix://client:1", "--endpoint-reconciler-type=none"]
         return [str(self.root / "bin" / words[0]), *words[1:]]
@@ -159,7 +184,7 @@ class TokenMaster:
         return word
 
     def _is_ready(self, program: str) -> bool:
-        port, path = _PROGRAMS[program]
+        port, path = PROGRAMS[program]
         context = ssl.create_default_context()
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         with contextlib.suppress(OSError):
@@ -190,7 +215,11 @@ class TokenMasters:
 
     def __init__(self, directory: Path, binaries: Path, kubectl: Path) -> None:
         self.all = [TokenMaster(number, directory / f"master{number}") for number in (1, 2, 3)]
-        self._binaries, self._kubectl = binaries, kubectl
+        self.binaries, self.kubectl = binaries, kubectl
+
+    def place(self, machine: TokenMaster, generations: dict[str, Any]) -> None:
+        """Writes the files of a master."""
+        self.write(machine, generations)
 
     def write(self, master: TokenMaster, keys: dict[str, Any]) -> list[Step]:
         """Writes the files of a master for these generations of keys. Returns the steps that are to follow."""
@@ -204,48 +233,55 @@ class TokenMasters:
             file.unlink()
         for path, text in texts.items():
             if path.startswith(kept):
-                _write(master.root / path[1:], text)
+                write(master.root / path[1:], text)
         return [each for name in STEPS for each in parts.steps if each.name == name]
 
-    def deploy(self, master: TokenMaster, keys: dict[str, Any]) -> str:
+    def deploy(self, machine: TokenMaster, generations: dict[str, Any]) -> str:
         """Gives a master other keys as `apply` does. Returns why it was refused; "" if it was not."""
-        return master.apply(self.write(master, keys))
+        return machine.apply(self.write(machine, generations))
 
     def initialise(self) -> None:
         """Makes certificates, kubeconfigs and manifests, and starts all programs."""
         for master in self.all:  # before the first thread: a program that is being written cannot be run
-            self._install(master)
+            install(master, self.binaries, self.kubectl)
         for master in self.all:
-            self.write(master, {})
+            self.place(master, {})
             (master.root / "var/log/kubernetes").mkdir(parents=True)
             certificates = ("apiserver", "apiserver-kubelet-client", "front-proxy-client")
-            for words in (*(f"certs {name}" for name in certificates), "kubeconfig admin",
-                          "kubeconfig super-admin", "kubeconfig controller-manager", "control-plane all"):  # fmt: skip
+            kubeconfigs = ("admin", "super-admin", "controller-manager", "scheduler")
+            for words in (*(f"certs {name}" for name in certificates), *(f"kubeconfig {name}" for name in kubeconfigs),
+                          "control-plane all"):  # fmt: skip
                 code, output = master.run(f'kubeadm init phase {words} --config "$ROOT{CONFIGURATION}"')
                 assert code == 0, output
-            (master.root / "etc/kubernetes/manifests/kube-scheduler.yaml").unlink()
-            for name in ("super-admin", "controller-manager"):
+            for name in ("super-admin", "controller-manager", "scheduler"):
                 file = master.root / f"etc/kubernetes/{name}.conf"
                 lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
                 text = "".join(_replaced(line, "server: ", master.url) for line in lines)
                 file.write_text(text, encoding="utf-8")
             # Nobody binds the administrators' group to its role here.
             conf = master.root / "etc/kubernetes/super-admin.conf"
-            for path in ("admin.conf", "etc/kubernetes/admin.conf"):
-                (master.root / path).write_bytes(conf.read_bytes())
+            (master.root / "etc/kubernetes/admin.conf").write_bytes(conf.read_bytes())
             master.start()
 
-    def _install(self, master: TokenMaster) -> None:
-        prefix = address(0).removesuffix(".0")
-        scripts = {
-            "kubectl": _KUBECTL.format(kubectl=self._kubectl, prefix=prefix, number=master.number),
-            "kubeadm": _KUBEADM.format(kubeadm=self._binaries / "kubeadm"),
-        }
-        for name, text in scripts.items():
-            _write(master.root / "bin" / name, text)
-            (master.root / "bin" / name).chmod(0o755)
-        for name in _PROGRAMS:
-            (master.root / "bin" / name).symlink_to(self._binaries / name)
+    def start_etcd(self, processes: Processes) -> None:
+        processes.start("etcd", [self.binaries / "etcd", "--data-dir=data", "--unsafe-no-fsync", "--log-level=error",
+                                 "--listen-client-urls=unix://client:1", "--advertise-client-urls=unix://client:1",
+                                 "--listen-peer-urls=unix://peer:1", "--initial-advertise-peer-urls=unix://peer:1",
+                                 "--initial-cluster=default=unix://peer:1"])  # fmt: skip
+
+
+def install(machine: TokenMaster, binaries: Path, kubectl: Path) -> None:
+    """Gives a machine its programs. One that is no master asks the API server of the third."""
+    prefix = address(0).removesuffix(".0")
+    scripts = {
+        "kubectl": _KUBECTL.format(kubectl=kubectl, prefix=prefix, number=min(machine.number, 3)),
+        "kubeadm": _KUBEADM.format(kubeadm=binaries / "kubeadm"),
+    }
+    for name, text in scripts.items():
+        write(machine.root / "bin" / name, text)
+        (machine.root / "bin" / name).chmod(0o755)
+    for name in PROGRAMS:
+        (machine.root / "bin" / name).symlink_to(binaries / name)
 
 
 def planned(keys: dict[str, Any]) -> Plan:
@@ -263,14 +299,11 @@ def token_masters(directory: Path, binaries: Path, node: Path) -> Generator[Toke
     etcd = Processes(directory)
     made = TokenMasters(directory, binaries, node / "kubectl")
     try:
-        etcd.start("etcd", [binaries / "etcd", "--data-dir=data", "--unsafe-no-fsync", "--log-level=error",
-                            "--listen-client-urls=unix://client:1", "--advertise-client-urls=unix://client:1",
-                            "--listen-peer-urls=unix://peer:1", "--initial-advertise-peer-urls=unix://peer:1",
-                            "--initial-cluster=default=unix://peer:1"])  # fmt: skip
+        made.start_etcd(etcd)
         made.initialise()
         for each in made.all:
-            for program in _PROGRAMS:
-                until(lambda each=each, program=program: _is_reported(each, program))
+            for program in PROGRAMS:
+                until(lambda each=each, program=program: reported(each, program), 300)
         yield made
     finally:
         for each in made.all:
@@ -280,7 +313,7 @@ def token_masters(directory: Path, binaries: Path, node: Path) -> Generator[Toke
         etcd.stop()
 
 
-def _is_reported(master: TokenMaster, program: str) -> bool:
+def reported(master: TokenMaster, program: str) -> bool:
     try:
         found = master.api().ask("GET", f"{PODS}/{program}-{master.name}")
     except (ApiError, Unreachable):
@@ -292,7 +325,7 @@ def _replaced(line: str, key: str, value: str) -> str:
     return f"{line[: line.index(key)]}{key}{value}\n" if key in line else line
 
 
-def _write(path: Path, text: str) -> None:
+def write(path: Path, text: str) -> None:
     """Replaces a file at once, if it differs, as `apply` does."""
     if path.exists() and path.read_text(encoding="utf-8") == text:
         return

@@ -25,15 +25,14 @@ def test_the_first_generation_is_not_recorded() -> None:
     assert recorded({"uses": 2, "trusts": [2]}) == "2 of 2"
 
 
-def test_keys_of_service_accounts_have_generations_too() -> None:
-    def versions(keys: dict[str, Any]) -> dict[str, str]:
-        return planned_versions(plan(parsed(full_size("100", certificates={"serviceAccounts": keys}))))
+@pytest.mark.parametrize("name", ["kubernetes", "serviceAccounts"])
+def test_other_authorities_and_keys_have_generations_too(name: str) -> None:
+    def versions(generations: dict[str, Any]) -> dict[str, str]:
+        return planned_versions(plan(parsed(full_size("100", certificates={name: generations}))))
 
-    assert versions({"uses": 1, "trusts": [1, 2]})["authority serviceAccounts"] == "1 of 1+2"
-    assert "authority serviceAccounts" not in versions({})
-    with pytest.raises(
-        InvalidStackError, match=r"certificates.serviceAccounts.uses: is 2, which no server would accept"
-    ):
+    assert versions({"uses": 1, "trusts": [1, 2]})[f"authority {name}"] == "1 of 1+2"
+    assert f"authority {name}" not in versions({})
+    with pytest.raises(InvalidStackError, match=rf"certificates.{name}.uses: is 2, which no server would accept"):
         versions({"uses": 2})
 
 

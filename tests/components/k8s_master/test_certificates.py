@@ -241,3 +241,28 @@ def test_further_keys_of_service_accounts_are_accepted_before_one_signs() -> Non
         key = serialization.load_pem_private_key(private.encode(), None).public_key()
         form = serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
         assert key.public_bytes(*form).decode() == public
+
+
+def test_a_further_authority_of_kubernetes_is_trusted_before_it_signs() -> None:
+    def made(kubernetes: Generations) -> tuple[dict[str, str], dict[str, Any]]:
+        found = Pki(KEYRING, CertificateGenerations(kubernetes=kubernetes))
+        conf = yaml.safe_load(written(found.discovery_file(MASTERS[0]))[DISCOVERY])
+        texts = {
+            path.removeprefix(f"{pki.KUBERNETES}/"): text for path, text in written(found.kubernetes_files()).items()
+        }
+        return texts, conf
+
+    (one, _), (both, first), (other, second), (alone, third) = map(made, (Generations(), *REPLACEMENT))
+    old, new = one["ca.crt"], alone["ca.crt"]
+    # kubeadm signs with the first of ca.crt; controller managers take one only, and pods read the last.
+    assert "signing-ca.crt" not in one
+    assert [each["ca.crt"] for each in (both, other)] == [old + new, new + old]
+    assert [each["signing-ca.crt"] for each in (both, other, alone)] == [old, new, new]
+    assert [each["trusted-ca.crt"] for each in (both, other, alone)] == [old + new, old + new, new]
+    assert one["ca.key"] == both["ca.key"] != other["ca.key"] == alone["ca.key"]
+    for conf, texts in ((first, both), (second, other), (third, alone)):
+        trusted = base64.b64decode(conf["clusters"][0]["cluster"]["certificate-authority-data"]).decode()
+        assert trusted == texts["ca.crt"]
+        client = x509.load_pem_x509_certificate(base64.b64decode(conf["users"][0]["user"]["client-certificate-data"]))
+        client.verify_directly_issued_by(x509.load_pem_x509_certificate(texts["signing-ca.crt"].encode()))
+    assert x509.load_pem_x509_certificate(new.encode()).not_valid_after_utc.year == 2041

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from components.machine import File, MemberQuorum, Parts, Step, Unit, directory
+from components.machine import File, MemberQuorum, Parts, Question, Step, Unit, directory
 from components.templates import fill
 
 ETCD = MemberQuorum(
@@ -115,6 +115,22 @@ def test_a_dry_run_says_the_same_and_changes_nothing(machine: Machine) -> None:
     said = machine.apply("--dry-run")
     assert said == ["would install /etc/etcd/etcd.env", "would apply step 01-make", "2 changes to make"]
     assert sorted(path.name for path in machine.root.iterdir()) == ["back", "spare"]
+
+
+def test_a_question_is_asked_before_the_first_file_changes(machine: Machine) -> None:
+    asks = """\
+grep -qx NAME=a "$HERE/root/etc/etcd/etcd.env" && [ "$(cat "$SECRETS/etc/key")" = new ] || echo "other files"
+[ -f "$ROOT/spare" ] || { echo "node7 would be cut off" && exit 1; }"""
+    parts = Parts((FILE, File("/etc/key", "", mode=0o600, secret=True)), (MAKE,), (Question("nodes", "Asks.", asks),))
+    machine.render(parts, {"/etc/key": "new"})
+    (machine.root / "spare").unlink()
+    assert machine.apply(code=1) == ["stopped before any file is changed: node7 would be cut off"]
+    assert not machine.file(FILE.path).exists()
+    assert not machine.file("/made").exists()
+    assert "would install /etc/key" in machine.apply("--dry-run"), "nothing is asked"
+    (machine.root / "spare").touch()
+    assert "install /etc/key" in machine.apply()
+    assert machine.file("/etc/key").read_text() == "new"
 
 
 @pytest.mark.parametrize("drift", ["content", "mode", "removed", "a link"])

@@ -69,7 +69,7 @@ def test_no_script_has_a_warning(tmp_path: Path, rendered: Mapping[str, str]) ->
 
 def test_all_kinds_of_scripts_are_among_them(rendered: Mapping[str, str]) -> None:
     kinds = {name.split("/")[2] for name in rendered.values()}
-    assert kinds == {"apply", "leave", "steps", "quorums", "root"}
+    assert kinds == {"apply", "leave", "steps", "questions", "quorums", "root"}
 
 
 @pytest.mark.parametrize("text", ["rm -r $1\n", "[[ -f a ]]\n", "local a\n"], ids=["quotes", "bash", "outside"])

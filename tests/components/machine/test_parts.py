@@ -66,7 +66,8 @@ case "$*" in
 *"get pod"*)
   echo polled >>{polls}
   [ "$(grep -c polled {polls})" -gt 1 ] || before=g1-g2 # the pod before, which trusts other authorities of etcd
-  echo "--etcd-servers=https://10.20.0.21:2379,https://10.20.0.22:2379,https://10.20.0.23:2379 [${{before-}}] [] True"
+  servers=https://10.20.0.21:2379,https://10.20.0.22:2379,https://10.20.0.23:2379
+  echo "--etcd-servers=$servers [${{before-}}] [] [] True"
   ;;
 esac""",
     )

@@ -56,7 +56,13 @@ def token_keys(generations: object) -> Given:
     return Given("quorate:k8s:MasterTier", "masters", {"masters": [], "serviceAccountKeys": generations})
 
 
+def kubernetes(generations: object) -> Given:
+    """Masters whose authority of Kubernetes has these generations."""
+    return Given("quorate:k8s:MasterTier", "masters", {"masters": [], "kubernetesAuthority": generations})
+
+
 BOTH = {**BASE, "authority etcd": "1 of 1+2"}
+BOTH_OF_KUBERNETES = {**BASE, "authority kubernetes": "1 of 1+2"}
 BOTH_KEYS = {**BASE, "authority serviceAccounts": "1 of 1+2"}
 OLD_DIGEST, NEW_DIGEST = (f"sha256:{letter * 64}" for letter in "ab")
 DIGESTS = {**BASE, MARIADB: OLD_DIGEST, RABBITMQ: OLD_DIGEST}
@@ -196,6 +202,29 @@ CASES = (
         message="quorate:certificates.etcd.uses: 1, which members",
     ),
     case(trusted, "the first deployment", FIRST, now(), generations("2 of 2")),
+    case(trusted, "nodes trust both", deployed(BASE), now(), kubernetes("1 of 1+2"), passes="previous"),
+    case(trusted, "nodes use the new", deployed(BOTH_OF_KUBERNETES), now(), kubernetes("2 of 1+2"), passes="previous"),
+    case(
+        trusted,
+        "nodes use the new authority at once",
+        deployed(BASE),
+        now(),
+        kubernetes("2 of 1+2"),
+        fails="previous",
+        message="quorate:certificates.kubernetes.uses: 2, which kubelets that were not restarted do not trust yet; "
+        "expected 1, with trusts: [1, 2]; deploy that to all kubelets first",
+    ),
+    case(
+        trusted,
+        "the old authority of nodes is dropped while they use it",
+        deployed(BOTH_OF_KUBERNETES),
+        now(),
+        kubernetes("2 of 2"),
+        fails="previous",
+        message="quorate:certificates.kubernetes.trusts: without 1, which kubelets that were not restarted still use; "
+        "expected [1, 2] until all of them use 2",
+    ),
+    case(trusted, "the nodes' authority is unknown", deployed(BASE), now(), kubernetes(UNKNOWN), undecided="previous"),
     case(trusted, "both keys of tokens are accepted", deployed(BASE), now(), token_keys("1 of 1+2"), passes="previous"),
     case(trusted, "the new key of tokens signs", deployed(BOTH_KEYS), now(), token_keys("2 of 1+2"), passes="previous"),
     case(
