@@ -1,10 +1,11 @@
 """Creates Debian root file systems for trials with real programs.
 
 There are roots for the database, the message queue and Prometheus; for Ceph; for Open vSwitch and QEMU; for BIND; for
-OVN; for OpenSearch; for virtual BMCs; for the ramdisk with Ironic's agent; for a machine of the machine lab; for the
-lab's images of nginx and kube-proxy; for virtual machines of libvirt; for an emulated host of the lab; and for a bare
-machine, which Quorate prepares. mmdebstrap creates a root in the user's cache, once for all clones, from the Debian
-mirror of the machine. This requires root and apt; without them, the trials are skipped.
+OVN; for OpenSearch; for virtual BMCs; for computes with QEMU and LXC; for the ramdisk with Ironic's agent; for a
+machine of the machine lab; for the lab's images of nginx and kube-proxy; for virtual machines of libvirt; for an
+emulated host of the lab; and for a bare machine, which Quorate prepares. mmdebstrap creates a root in the user's cache,
+once for all clones, from the Debian mirror of the machine. This requires root and apt; without them, the trials are
+skipped.
 """
 
 from __future__ import annotations
@@ -164,6 +165,26 @@ BARE_METAL = Root(
     programs=("usr/sbin/libvirtd", "usr/bin/qemu-system-x86_64", "usr/bin/qemu-img", "usr/bin/xorriso"),
 )
 """The root with libvirt and QEMU for virtual BMCs, and with what Ironic's conductor makes images with."""
+COMPUTES = Root(
+    packages=(
+        "busybox-static",
+        "e2fsprogs",
+        "iproute2",
+        "libvirt-clients",
+        "libvirt-daemon",
+        "libvirt-daemon-driver-lxc",
+        "libvirt-daemon-driver-qemu",
+        "mount",
+        "procps",
+        "python3",
+        "python3-libvirt",
+        "qemu-system-x86",
+        "qemu-utils",
+    ),
+    programs=("usr/sbin/libvirtd", "usr/lib/libvirt/libvirt_lxc", "usr/bin/qemu-system-x86_64", "usr/bin/python3"),
+    suite="bookworm",
+)
+"""The root of computes with libvirt, QEMU and LXC. It is Debian 12, whose Python 3.11 runs a release's programs."""
 RAMDISK = Root(
     packages=(
         "bsdextrautils",

@@ -127,13 +127,13 @@ class ServiceCloud:
         except subprocess.CalledProcessError as error:
             raise Broken(f"job {job.workload} exited with {error.returncode}: {error.stdout}{error.stderr}") from None
 
-    def begin(self, name: str) -> None:
-        """Starts all containers of an OpenStack process on its machine."""
+    def begin(self, name: str, before: str = "") -> None:
+        """Starts all containers of an OpenStack process on its machine. `before`: shell commands that run first."""
         workloads = {each.workload for each in self._containers.values()}
         workload = name if name in workloads else name.rpartition("-")[0]
         mine = [container for container in self._containers.values() if container.workload == workload]
         machine = self.processes[name]
-        machine.write("/start.sh", self.script(machine, mine), mode="0700")
+        machine.write("/start.sh", before + self.script(machine, mine), mode="0700")
         machine.start(["bash", "/start.sh"], "root")
 
     def begin_cache(self, machine: ServiceMachine) -> None:
@@ -209,7 +209,8 @@ class ServiceCloud:
             command = shlex.join(place(machine, container))
             own = {name: _known(value, machine) for name, value in container.variables.items()}
             search = f"{self.release}/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-            variables = _assigned({"PATH": search, **own, **OVERRIDES.get(container.name, {})})
+            other = {**OVERRIDES.get(container.name, {}), **machine.environment}
+            variables = _assigned({"PATH": search, **own, **other})
             lines.append(f"(\n{variables}\nexec {command}\n) &")
         return "\n".join([*lines, "wait -n"]) + "\n"
 

@@ -81,12 +81,13 @@ class ServiceMachine:
         layers = f"lowerdir={self._lower},upperdir={own}/upper,workdir={own}/work"
         # The writable layer over the host's own root must be on another file system, here in memory.
         in_memory = f"mount -t tmpfs tmpfs {own}" if self.programs else ""
+        # In /dev/shm of the host, services would find files of other trials, which another account owns.
         script = f"""set -e
             {in_memory}
             mkdir {own}/upper {own}/work
             mount -t overlay overlay -o {layers} {self._root}
             mount --rbind /dev {self._root}/dev
-            mount -t tmpfs tmpfs {self._root}/run
+            for each in dev/shm run; do mount -t tmpfs tmpfs {self._root}/$each; done
             mount -t proc proc {self._root}/proc
             hostname {self.name}
             ip link set lo up
@@ -128,6 +129,12 @@ install -d -o "$1" -g "$1" "/var/lib/$1"
         """Copies a file or a directory of the host into the machine, into a directory that must exist."""
         copy = shutil.copytree if source.is_dir() else shutil.copy
         copy(source, f"/proc/{self.pid}/root{self._root}{path}")
+
+    def show(self, directory: Path) -> None:
+        """Shows a directory of the host in the machine, read-only at the same path."""
+        place = f"{self._root}{directory}"
+        script = f"mkdir -p {place} && mount --bind {directory} {place} && mount -o remount,bind,ro {place}"
+        subprocess.run([*self._enter(chroot=False), "sh", "-ec", script], check=True, capture_output=True)
 
     def own(self, path: str, owner: str) -> None:
         """Creates a directory in the machine, which belongs to a user."""

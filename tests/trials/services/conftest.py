@@ -47,6 +47,12 @@ def bare_metal_root() -> Path:
 
 
 @pytest.fixture(scope="session")
+def computes_root() -> Path:
+    """A Debian root with libvirt, QEMU and LXC."""
+    return _made(debian_root.COMPUTES)
+
+
+@pytest.fixture(scope="session")
 def ramdisk_root() -> Path:
     """A Debian root for the ramdisk with Ironic's agent."""
     return _made(debian_root.RAMDISK)
