@@ -13,7 +13,7 @@ from operations.living.leaving import Leave
 from operations.maintenance import measured
 from operations.maintenance.failure_domains import MaintenanceDomain
 from operations.maintenance.instances import Instance, Outlook
-from operations.maintenance.machine_command import is_held
+from operations.maintenance.machine_command import REBOOT, is_held
 from operations.maintenance.network_services import NetworkServices
 from operations.maintenance.steps import MaintenanceStep, numbered, numbered_back
 from operations.operation_lease import NAME, CloudOperation
@@ -96,6 +96,8 @@ def _details(found: Foreseen, step: MaintenanceStep) -> Iterator[str]:
         (node,) = step.nodes
         yield from _eviction(found.pods.get(node, ()), has_osds=node in found.domain.storage)
     elif step.kind == ("do" if found.command else "hold"):
+        if found.command == REBOOT:
+            yield f"took: {measured.REBOOT}"
         yield from _network(found.network)
 
 

@@ -23,7 +23,7 @@ from console.errors import UserError
 from contract import OPERATION
 from formats import ssh_key
 from operations import operation_lease
-from operations.maintenance import machine_command
+from operations.maintenance import machine_command, measured
 from tests.operations.maintenance.small_cloud import PLAN, Killed, SmallCloud, load_as, make_live
 from tests.stacks import ROOT, STACKS, parsed
 
@@ -112,6 +112,7 @@ def test_a_server_is_rebooted_when_it_is_empty_and_comes_back(
     assert maintain("virt1", do="reboot", plan=True) == 0
     planned = capsys.readouterr().out.splitlines()
     assert "Then it is brought back; --end does so from any of these steps:" in planned
+    assert f"      took: {measured.REBOOT}" in planned
     assert maintain("virt1", do="reboot") == 0
     done = capsys.readouterr().out.splitlines()
     assert [line for line in done if line[:2].strip().isdigit() and line not in planned] == []

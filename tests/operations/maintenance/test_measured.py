@@ -19,6 +19,9 @@ def test_the_figures_are_in_their_source() -> None:
     assert "each machine with messaging or databases took 7 to 9, those with storage a minute" in said
     assert set(measured.DRAINS.values()) == {"7 to 9 minutes", "a minute"}
     assert "2026-11-26, docs/cloud.md" in measured.SOURCE
+    assert "cmp2 ran 1 min 45 s after its last instance had left, and was whole 1.5 minutes later" in said
+    assert "1 min 45 s" in measured.REBOOT
+    assert "1.5 minutes" in measured.REBOOT
 
 
 def test_what_was_not_measured_has_no_figure() -> None:
