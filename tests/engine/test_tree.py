@@ -72,12 +72,14 @@ def test_a_thousand_computes_are_one_resource_with_a_small_state(rendered: Proje
     # 9,210,701 with the timer and the scripts that write metrics of machines.
     # 9,332,151 with the renewal of certificates on the masters.
     # 9,414,374 with the masters' question before other keys of service accounts.
-    assert project.state_file.stat().st_size < 9_500_000
+    # 10,394,382 with the script of every node for another authority of Kubernetes, which the step back needs too.
+    assert project.state_file.stat().st_size < 10_500_000
     kinds = (contract.TREE, contract.MACHINE, contract.MACHINE_POOL)
     machines = [each for each in project.state().values() if each["type"] in kinds]
     # 2,537,533 on 2026-11-29: 35 trees, with the scripts of each machine, such as those for metrics.
     # 2,604,719 with the masters' questions to RabbitMQ and OpenSearch, and kubeadm's limits.
     # 2,651,364 with the renewal of certificates, and the age of copies of backups in the metrics of masters.
     # 2,725,629 with the masters' question before other keys of service accounts.
-    assert sum(len(json.dumps(each)) - size_of_certificates(each) for each in machines) < 2_800_000
+    # 3,642,169 with the script of every node for another authority of Kubernetes.
+    assert sum(len(json.dumps(each)) - size_of_certificates(each) for each in machines) < 3_700_000
     assert len(list((project.build / "machines").glob("cmp*/root/etc/quorate/node.yaml"))) == 1000
