@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -43,8 +44,10 @@ def test_etcd_moves(tmp_path: Path, record_property: Callable[[str, object], Non
                 for name in MACHINES:
                     write_directory(moved, name, tmp_path / "tree")
                     by_hand.deliver(lab.machine(name))
-                for name in MACHINES:
-                    print(name, by_hand.apply(lab.machine(name)).splitlines()[-1], flush=True)
+                with ThreadPoolExecutor() as pool:  # each waits for a majority: `up` starts them together too
+                    list(pool.map(by_hand.apply, map(lab.machine, MEMBERS)))
+                for name in (*MASTERS, WORKER):
+                    by_hand.apply(lab.machine(name))
                 for name in MASTERS:
                     _run(lab, name, "systemctl restart kubelet")
                 until("three members", lambda: len(masters.healthy_members(lab.lab)) == len(MEMBERS), READY)
