@@ -40,7 +40,7 @@ nameservers = {servers}
 
 [dns_feature_enabled]
 api_v2_quotas = true
-api_v2_quotas_verify_project = true
+api_v2_quotas_verify_project = false
 enforce_new_defaults = true
 
 [enforce_scope]
@@ -59,6 +59,8 @@ DNS_LEFT_OUT = (
     "NotFound",  # the same
     "InvalidId",  # the same
     "RootRecordsets",  # an old way to recordsets, which is off
+    r"ZonesTest\.test_create_zones",  # a secondary zone of the name servers' names, which the test bed does not resolve
+    r"ZonesTest\.test_list_zones",  # takes it that the administrator's project has no zone; it has that of the ports
 )
 _METAL = (
     _OTHERS
