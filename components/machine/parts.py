@@ -14,6 +14,7 @@ from typing import cast
 import pulumi
 
 from components import templates
+from components.machine.member_quorum import MemberQuorum
 
 _PATH = re.compile(r"(/[A-Za-z0-9@_-][A-Za-z0-9@._-]*)+")
 """Pattern of an absolute path without characters that need quoting in a shell or in the manifest."""
@@ -24,19 +25,6 @@ ROOT = "root:root"
 SecretText = str | pulumi.Output[str]
 SecretTexts = pulumi.Output[Mapping[str, str]]
 """Texts of a secret file, by the name of the node."""
-
-
-@dataclass(frozen=True)
-class MemberQuorum:
-    """A quorum that has a member on the machine, with the commands that check it.
-
-    Both commands are POSIX shell. `may_stop` succeeds if the other members keep a majority, else it prints why not.
-    `is_back` succeeds if this machine's member is healthy.
-    """
-
-    name: str
-    may_stop: str
-    is_back: str
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import ssl
-import threading
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -24,7 +23,7 @@ from formats.certificates import Authority
 from formats.derived_secret import derive
 from tests.proof.authority_masters import AuthorityMasters
 from tests.proof.etcd_machines import address
-from tests.proof.token_masters import TokenMaster
+from tests.proof.token_masters import TokenMaster, asking
 
 PODS = "/api/v1/namespaces/default/pods"
 REVIEW = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
@@ -145,25 +144,9 @@ class Requests:
 
 @contextmanager
 def requests(masters: AuthorityMasters) -> Generator[Requests]:
-    found, over = Requests(masters), threading.Event()
-
-    def make() -> None:
-        number = 0
-        while not over.wait(0.1):
-            number += 1
-            try:
-                found.make(number)
-            except Exception as error:  # a test that stops asking has seen nothing
-                found.refused.append(repr(error))
-                return
-
-    thread = threading.Thread(target=make)
-    thread.start()
-    try:
+    found = Requests(masters)
+    with asking(found.make, found.refused):
         yield found
-    finally:
-        over.set()
-        thread.join()
 
 
 def forged(generation: int, directory: Path) -> Client:

@@ -27,11 +27,10 @@ from components.k8s_master.pki import JOINING, Pki
 from components.kubelet import CONFIGURATION, DISCOVERY, NODE, PATCHES
 from components.machine import Parts, filled, variables
 from components.secrets import Keyring
-from proof.processes import Processes
 from tests.blueprint.stackfile.placeholders import CERTIFICATES
 from tests.components.k8s_master.test_certificates import written
 from tests.proof.etcd_machines import address, until
-from tests.proof.token_masters import ANSWERS, PROGRAMS, TokenMaster, TokenMasters, install, reported, write
+from tests.proof.token_masters import ANSWERS, TokenMaster, TokenMasters, install, running, write
 from tests.stacks import STACKS, parsed
 
 STEPS = (
@@ -211,19 +210,7 @@ def _shared(discovery: str) -> Iterator[tuple[str, dict[str, Any]]]:
 @contextmanager
 def authority_masters(directory: Path, binaries: Path, node: Path) -> Generator[AuthorityMasters]:
     """Yields three masters that run. `node`: directory with kubectl."""
-    etcd = Processes(directory)
     made = AuthorityMasters(directory, binaries, node / "kubectl")
-    try:
-        made.start_etcd(etcd)
-        made.initialise()
-        for each in made.all:
-            for program in PROGRAMS:
-                until(lambda each=each, program=program: reported(each, program), 300)
+    with running(made, directory):
         made.share()
         yield made
-    finally:
-        for each in made.all:
-            each.over.set()
-        for each in made.all:
-            each.stop()
-        etcd.stop()

@@ -24,7 +24,7 @@ from cluster.api import MERGE, Api, ApiError, Unreachable
 from cluster.kubeconfig import Access
 from console.progress import Reporter
 from tests.proof.etcd_machines import address, until
-from tests.proof.token_masters import PODS, TokenMaster, TokenMasters, token_masters
+from tests.proof.token_masters import PODS, TokenMaster, TokenMasters, asking, token_masters
 from toolchain import cluster_programs
 
 pytestmark = pytest.mark.waits
@@ -129,25 +129,9 @@ def _key(given: str) -> str:
 
 @contextmanager
 def requests(masters: TokenMasters) -> Generator[Requests]:
-    found, over = Requests(), threading.Event()
-
-    def make() -> None:
-        number = 0
-        while not over.wait(0.1):
-            number += 1
-            try:
-                found.make(masters, number)
-            except Exception as error:  # a test that stops asking has seen nothing
-                found.refused.append(repr(error))
-                return
-
-    thread = threading.Thread(target=make)
-    thread.start()
-    try:
+    found = Requests()
+    with asking(lambda number: found.make(masters, number), found.refused):
         yield found
-    finally:
-        over.set()
-        thread.join()
 
 
 def stale(master: TokenMaster) -> str:

@@ -12,7 +12,7 @@ import ssl
 import subprocess
 import threading
 import urllib.request
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -147,23 +147,22 @@ class TokenMaster:
             self.kubelet.join()
 
     def _run_manifests(self) -> None:
-        running: dict[str, tuple[str, ChildProcess]] = {}
+        begun: dict[str, tuple[str, ChildProcess]] = {}
         unreported: set[str] = set()
         processes = Processes(self.root.parent)
         while not self.over.wait(0.2):
             for program in PROGRAMS:
                 file = self.root / f"etc/kubernetes/manifests/{program}.yaml"
                 text = file.read_text(encoding="utf-8") if file.exists() else ""
-                before, process = running.get(program, ("", None))
-                has_ended = (
-                    bool(process) and process.child.poll() is not None
-                )  # a controller manager that lost its lease
+                before, process = begun.get(program, ("", None))
+                # A controller manager that loses its lease ends, and kubelet starts it again.
+                has_ended = process is not None and process.has_ended
                 if text.endswith("\n") and (text != before or has_ended):
                     if process:
                         process.child.terminate()
                         process.child.wait()
                     command = self._command(program, yaml.safe_load(text)["spec"]["containers"][0]["command"])
-                    running[program] = (text, processes.start(f"{self.name}-{program}", command))
+                    begun[program] = (text, processes.start(f"{self.name}-{program}", command))
                     unreported.add(program)
                 elif program in unreported and self._is_ready(program) and self._report(yaml.safe_load(before)):
                     unreported.remove(program)
@@ -296,21 +295,52 @@ def planned(keys: dict[str, Any]) -> Plan:
 @contextmanager
 def token_masters(directory: Path, binaries: Path, node: Path) -> Generator[TokenMasters]:
     """Yields three masters that run. `node`: directory with kubectl."""
-    etcd = Processes(directory)
     made = TokenMasters(directory, binaries, node / "kubectl")
+    with running(made, directory):
+        yield made
+
+
+@contextmanager
+def running(made: TokenMasters, directory: Path) -> Generator[None]:
+    """Starts etcd and the programs of all masters, and ends them afterwards."""
+    etcd = Processes(directory)
     try:
         made.start_etcd(etcd)
         made.initialise()
         for each in made.all:
             for program in PROGRAMS:
                 until(lambda each=each, program=program: reported(each, program), 300)
-        yield made
+        yield
     finally:
         for each in made.all:
             each.over.set()
         for each in made.all:
             each.stop()
         etcd.stop()
+
+
+@contextmanager
+def asking(ask: Callable[[int], None], refused: list[str]) -> Generator[None]:
+    """Calls `ask` with 1, 2, 3 and so on in a thread. An exception ends it, and is added to `refused`."""
+    over = threading.Event()
+
+    def ask_all() -> None:
+        number = 0
+        while not over.wait(0.1):
+            number += 1
+            try:
+                ask(number)
+            except Exception as error:  # a test that stops asking has seen nothing
+                refused.append(repr(error))
+                return
+
+    thread = threading.Thread(target=ask_all)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
 
 
 def reported(master: TokenMaster, program: str) -> bool:

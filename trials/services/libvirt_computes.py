@@ -11,15 +11,8 @@ from pathlib import Path
 
 from trials.services.openstack_services import ServiceCloud
 from trials.services.testbed import ServiceMachine, Unavailable
+from trials.services.virtual_bmcs import QEMU_CONFIGURATION
 
-_QEMU_CONFIGURATION = """\
-user = "root"
-group = "root"
-security_driver = "none"
-stdio_handler = "file"
-cgroup_controllers = []
-namespaces = []
-"""
 _PREPARE = """\
 mount -t sysfs sys /sys
 mount -t tmpfs tmpfs /sys/fs/cgroup
@@ -84,7 +77,7 @@ def begin(cloud: ServiceCloud, root: Path, compute: LibvirtCompute) -> ServiceMa
     machine.show(packages)
     machine.add_account("libvirt-qemu")  # libvirt's QEMU driver needs it, and this package does not create it
     machine.run(["sh", "-ec", _PREPARE])
-    machine.write("/etc/libvirt/qemu.conf", _QEMU_CONFIGURATION)
+    machine.write("/etc/libvirt/qemu.conf", QEMU_CONFIGURATION)
     machine.run(["mkdir", "-p", "/var/lib/nova/instances"])  # with disks in Ceph, nova-compute does not need it
     for command, (module, function) in _COMMANDS.items():
         text = _ENTER.format(packages=packages, module=module, function=function)

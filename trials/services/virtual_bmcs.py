@@ -21,7 +21,7 @@ DISK_GIB = 5
 """Size of a machine's disk: Ironic's agent takes no disk below 4 GiB."""
 _POOL = "/var/lib/libvirt/images"
 _CONSOLES = "/var/log/consoles"
-_QEMU = """\
+QEMU_CONFIGURATION = """\
 user = "root"
 group = "root"
 security_driver = "none"
@@ -126,7 +126,7 @@ def start(testbed: ServiceTestbed, root: Path, emulator: Path, names: Mapping[st
     known = "".join(f"address=/{name}/{address}\n" for name, address in names.items())
     leases = f"dhcp-range={NETWORK}.201,{NETWORK}.250,255.255.255.0,1h\ndhcp-option=6,{host.address}\n"
     host.write("/dnsmasq.conf", f"interface=br0\nbind-interfaces\nno-resolv\nno-hosts\n{leases}{known}")
-    host.write("/etc/libvirt/qemu.conf", _QEMU)
+    host.write("/etc/libvirt/qemu.conf", QEMU_CONFIGURATION)
     host.write("/emulator.conf", _EMULATOR)
     host.write("/start.sh", _START)
     host.start(["bash", "/start.sh"], "root")
