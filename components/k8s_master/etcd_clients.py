@@ -38,8 +38,8 @@ def parts(plan: Plan, master: Node) -> Parts:
     own += kubernetes_authority.node_parts(plan, INITIALISE if master == plan.masters[0] else "join")
     steps = (
         _api_server(plan, master, server),
-        _manager(plan, master, manager),
-        _scheduler(plan, master, scheduler),
+        _client(plan, master, manager, "Lets the controller manager use other authorities and keys"),
+        _client(plan, master, scheduler, "Lets the scheduler use other authorities"),
         *kubernetes_authority.shared_steps(plan, master, CONFIGURE),
     )
     if master != plan.masters[0]:
@@ -73,20 +73,11 @@ grep -qx -- " *- --etcd-servers={servers}" "{pod.manifest}" &&
     )
 
 
-def _manager(plan: Plan, master: Node, pod: StaticPod) -> Step:
+def _client(plan: Plan, master: Node, pod: StaticPod, uses: str) -> Step:
+    """Returns the step of a program that is a client of its API server. `uses`: what the program does, as a clause."""
     return Step(
-        name="configure-controller-manager",
-        does="Lets the controller manager use other authorities and keys, after its API server does. It restarts.",
-        check=pod.has_all,
-        apply=pod.same_version(plan) + pod.restart(master),
-        after=(CONFIGURE,),
-    )
-
-
-def _scheduler(plan: Plan, master: Node, pod: StaticPod) -> Step:
-    return Step(
-        name="configure-scheduler",
-        does="Lets the scheduler use other authorities, after its API server does. It restarts.",
+        name=f"configure-{pod.program.removeprefix('kube-')}",
+        does=f"{uses}, after its API server does. It restarts.",
         check=pod.has_all,
         apply=pod.same_version(plan) + pod.restart(master),
         after=(CONFIGURE,),

@@ -31,7 +31,7 @@ def generations(given: Generations) -> str:
 
 
 def _check(plan: Plan, check: str) -> str:
-    """Returns a step's check. It asks nobody on a machine that has never had another authority than the first."""
+    """Returns a step's check, which succeeds at once on a machine without the state file while the first is used."""
     only = f'[ -e "$ROOT{STATE}" ] || exit 0\n' if plan.settings.certificates.kubernetes.is_first else ""
     return only + check
 

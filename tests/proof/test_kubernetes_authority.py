@@ -118,7 +118,7 @@ def both_are_trusted(masters: AuthorityMasters, made: Requests, directory: Path)
 
 
 def the_new_one_signs(masters: AuthorityMasters, made: Requests, directory: Path) -> None:
-    """The second deployment. It stops half-way: nobody is refused, and the third does not begin."""
+    """The second deployment. It stops half-way: no client is refused, and the third does not begin."""
     first, second, _ = masters.all
     assert masters.deploy(first, NEXT) == ""
     interrupt(masters, second, NEXT)

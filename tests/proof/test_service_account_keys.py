@@ -7,7 +7,6 @@ import json
 import os
 import signal
 import ssl
-import threading
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -269,17 +268,8 @@ def shown(master: TokenMaster, program: str) -> str:
 @contextmanager
 def use(masters: TokenMasters, given: str) -> Generator[None]:
     """A program that goes on with its token."""
-    over = threading.Event()
-
-    def ask() -> None:
-        while not over.wait(0.5):
-            answer(masters.all[1], given)
-
+    failed: list[str] = []
     assert answer(masters.all[1], given) == 201
-    thread = threading.Thread(target=ask)
-    thread.start()
-    try:
+    with asking(lambda _number: answer(masters.all[1], given), failed):
         yield
-    finally:
-        over.set()
-        thread.join()
+    assert failed == []

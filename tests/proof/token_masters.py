@@ -270,7 +270,7 @@ class TokenMasters:
 
 
 def install(machine: TokenMaster, binaries: Path, kubectl: Path) -> None:
-    """Gives a machine its programs. One that is no master asks the API server of the third."""
+    """Gives a machine its programs. On a node that is not a master, kubectl asks the third API server."""
     prefix = address(0).removesuffix(".0")
     scripts = {
         "kubectl": _KUBECTL.format(kubectl=kubectl, prefix=prefix, number=min(machine.number, 3)),
@@ -320,7 +320,7 @@ def running(made: TokenMasters, directory: Path) -> Generator[None]:
 
 
 @contextmanager
-def asking(ask: Callable[[int], None], refused: list[str]) -> Generator[None]:
+def asking(ask: Callable[[int], object], refused: list[str]) -> Generator[None]:
     """Calls `ask` with 1, 2, 3 and so on in a thread. An exception ends it, and is added to `refused`."""
     over = threading.Event()
 
