@@ -17,8 +17,9 @@ from commands.stack import ValidStack
 from console.errors import UserError
 from files import atomic
 from operations import under_way
-from operations.living import node_stats, status_page, status_text
+from operations.living import firing, node_stats, status_page, status_text
 from operations.living.cloud import LivingCloud, read_cloud
+from operations.living.firing import LivingAlerts
 from operations.living.leaving import leaves, servers_of
 from operations.living.node_stats import LivingNodes
 from operations.under_way import NO_OPERATION, UnderWay
@@ -86,7 +87,7 @@ def _answer(root: Path, found: ValidStack, ask: str, *, as_json: bool) -> int:
         if host := next((server for server, machines in servers.items() if ask in machines), ""):
             raise UserError(f"{ask} is a virtual machine of {host}: ask for the server, --ask {host}.")
         raise UserError(f"{found.name} has no server {ask}{did_you_mean(ask, sorted(servers))}.")
-    cloud, _ = _read(root, found, LivingNodes())
+    cloud, _ = _read(root, found, LivingNodes(), LivingAlerts())
     asked = next(each for each in leaves(cloud) if each.server == ask)
     if as_json:
         document = status_text.document(cloud, [asked])
@@ -100,9 +101,12 @@ def _answer(root: Path, found: ValidStack, ask: str, *, as_json: bool) -> int:
     return 0 if asked.may_go else 3
 
 
-def _read(root: Path, found: ValidStack, stats: LivingNodes | None) -> tuple[LivingCloud, UnderWay]:
-    """Reads the cloud, and the operation under way. `stats`: the disks and clocks of all nodes, if they are not read.
+def _read(
+    root: Path, found: ValidStack, stats: LivingNodes | None, alerts: LivingAlerts | None = None
+) -> tuple[LivingCloud, UnderWay]:
+    """Reads the cloud, and the operation under way.
 
+    `stats`: the disks and clocks of all nodes, if they are not read. `alerts`: those that fire, if they are not read.
     If no API server answers, only etcd is asked, which may be the reason.
     """
     try:
@@ -110,10 +114,12 @@ def _read(root: Path, found: ValidStack, stats: LivingNodes | None) -> tuple[Liv
     except UserError as error:
         return read_cloud(found.plan, None, str(error)), NO_OPERATION
     try:
-        with ThreadPoolExecutor(1) as beside:
-            reading = beside.submit(node_stats.read, cluster.api, () if stats else cluster.nodes)
+        with ThreadPoolExecutor(2) as beside:
+            of_nodes = beside.submit(node_stats.read, cluster.api, () if stats else cluster.nodes)
+            fire = beside.submit(lambda: alerts or firing.read(cluster.api, found.plan))
             cloud = read_cloud(found.plan, cluster)
-        return replace(cloud, stats=stats or reading.result()), under_way.read(cluster.api, found.name)
+        stats, alerts = stats or of_nodes.result(), fire.result()
+        return replace(cloud, stats=stats, alerts=alerts), under_way.read(cluster.api, found.name)
     except (ApiError, Unreachable) as error:
         problem = f"The cluster of context {cluster.context} does not answer: {error}"
         return read_cloud(found.plan, None, problem), NO_OPERATION

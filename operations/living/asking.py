@@ -10,8 +10,9 @@ from pathlib import Path
 import contract
 from blueprint.plan.nodes import Node
 from blueprint.stackfile.settings import Ssh
+from cluster import unready
 from cluster.api import Api, ApiError, Unreachable
-from cluster.objects import Object, listed, name, text
+from cluster.objects import Object, listed, mapping, name, text
 from cluster.pod_exec import PodContainer, run_in_pod
 from doctor import login
 from openstack.config.wiring import ENVIRONMENT
@@ -34,9 +35,7 @@ def ask_all(questions: Mapping[tuple[str, str], Ask]) -> dict[tuple[str, str], A
 def in_pod(api: Api, pod: Object | None, container: str, questions: Mapping[str, str]) -> Answer:
     """Asks in the container of a member's pod. `pod`: None for one that the cluster does not have."""
     if problem := not_running(pod, container):
-        # A pod that is being deleted, or whose state nobody knows, may still run.
-        may_run = text(pod or {}, "metadata", "deletionTimestamp") or "unknown" in problem.lower()
-        return Answer(problem=problem, is_down=not may_run)
+        return Answer(problem=problem, is_down=pod is None or not _may_run(pod, container))
     command = ["timeout", str(2 * PATIENCE), "sh", "-c", script(questions)]
     try:
         said = run_in_pod(api.access, PodContainer(ENVIRONMENT, name(pod or {}), container), command, PATIENCE)
@@ -51,12 +50,29 @@ def not_running(pod: Object | None, container: str) -> str:
         return "it has no pod"
     if end := text(pod, "metadata", "deletionTimestamp"):
         return f"its pod is being deleted and has until {end} to end"
-    for status in listed(pod, "status", "containerStatuses"):
-        if status.get("name") == container:
-            state = next(iter(status.get("state") or {"unknown": {}}))
-            reason = text(status, "state", state, "reason")
-            return "" if state == "running" else f"its container is {state}" + (f" ({reason})" if reason else "")
-    return f"its pod is {text(pod, 'status', 'phase') or 'unknown'}"
+    status, state, reason = _state(pod, container)
+    if state == "running":
+        return ""
+    if not status or reason == "PodInitializing":  # what is to prepare the pod has the reason
+        why = unready.why(pod)
+        return f"its pod is {text(pod, 'status', 'phase') or 'unknown'}" + (f" ({why})" if why else "")
+    why = unready.of_container(status)
+    return f"its container is {state}" + (f" ({why})" if why else "")
+
+
+def _may_run(pod: Object, container: str) -> bool:
+    """Whether a container that cannot be asked may run: its pod is being deleted, or nobody knows its state."""
+    status, state, reason = _state(pod, container)
+    known = state if status else text(pod, "status", "phase") or "unknown"
+    return bool(text(pod, "metadata", "deletionTimestamp")) or "unknown" in f"{known} {reason}".lower()
+
+
+def _state(pod: Object, container: str) -> tuple[Object, str, str]:
+    """Returns the status of a container, its state and the state's reason; {} and the state unknown without one."""
+    statuses = (each for each in listed(pod, "status", "containerStatuses") if each.get("name") == container)
+    status = next(statuses, Object())
+    state = next(iter(mapping(status, "state")), "unknown")
+    return status, state, text(status, "state", state, "reason")
 
 
 def by_metrics(api: Api, node: str) -> Answer:

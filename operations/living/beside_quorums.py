@@ -1,8 +1,7 @@
-"""What status says beside the quorums, as lines: replicas, agents, certificates, backups, disks and clocks."""
+"""What status says beside the quorums, as lines: alerts, replicas, agents, certificates, backups, disks and clocks."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
@@ -10,12 +9,45 @@ from console.progress import duration
 from doctor.checks import CLOCK
 from operations.living import certificates
 from operations.living.backups import CopyTest, LivingBackup, RestoredTest, StoredCopy
-from operations.living.cloud import ETCD, LivingCloud, is_ready, workload_of
+from operations.living.cloud import ETCD, LivingCloud
+from operations.living.firing import FiringAlert
+from operations.living.replicas import UnreadyReplicas, services
+from text.quoting import first_of, single_line
 
 SERVICES = 12
 """Services that have a line each."""
+REASONS, NODES = 2, 3
+"""Reasons that the line of a service names, and nodes of each."""
+LINE = 300
+"""Characters of the line of a service."""
 SHOWN = 40
-"""Lines about disks and clocks. Project figure."""
+"""Lines about alerts, and about disks and clocks. Project figure."""
+SUMMARY = 200
+"""Characters of an alert's summary. Project figure: the longest of the project's own rules has half of it."""
+
+
+def alerts(cloud: LivingCloud) -> Iterator[str]:
+    """Yields how many alerts fire, and below it each, but for those that repeat what a quorum's line says."""
+    found = cloud.alerts
+    if found.problem:
+        yield f"NO PROMETHEUS ANSWERS, so that no alert is raised: {found.problem}"
+    if not found.asked:
+        return
+    others = [each for each in found.firing if not each.repeats(cloud.quorums)]
+    count = "1 alert fires" if len(found.firing) == 1 else f"{len(found.firing) or 'No'} alerts fire"
+    repeat = len(found.firing) - len(others)
+    above = f"; {repeat} of them say what a quorum above does" if repeat else ""
+    yield f"{count}, as {found.asked} tells{above}."
+    yield from (f"          - {_alert(each)}" for each in others[:SHOWN])
+    if len(others) > SHOWN:
+        yield f"          - and {len(others) - SHOWN} more, which --json names"
+    if found.unsent:
+        yield f"          - no Alertmanager takes the alerts of {', '.join(found.unsent)}, so that nobody is told"
+
+
+def _alert(alert: FiringAlert) -> str:
+    lasts = age(datetime.now(UTC) - alert.since)
+    return f"{alert.severity or 'alert'} {alert.name} for {lasts}: {single_line(alert.summary, SUMMARY)}"
 
 
 def lines(cloud: LivingCloud) -> Iterator[str]:
@@ -27,25 +59,26 @@ def lines(cloud: LivingCloud) -> Iterator[str]:
     yield from _nodes(cloud)
 
 
-def replicas(cloud: LivingCloud) -> Iterator[tuple[str, int, int]]:
-    """Yields the services whose replicas do not vote: name, replicas that are ready, and replicas in the plan."""
-    ready = Counter(workload_of(pod) for pod in cloud.pods if is_ready(pod))
-    quorums = {quorum.name for quorum in cloud.quorums}
-    for name, service in cloud.plan.workloads:
-        if name not in quorums and service.instances:
-            yield name, ready[name], service.instances
-
-
 def _replicas(cloud: LivingCloud) -> Iterator[str]:
-    """Yields what serves without a vote and lacks replicas, by the readiness of its pods."""
+    """Yields what serves without a vote and lacks replicas, by the readiness of its pods, with why they are not."""
     if cloud.problems:
         return
-    found = list(replicas(cloud))
-    lacking = [f"{name} {ready} of {wanted}" for name, ready, wanted in found if ready < wanted]
+    found = list(services(cloud))
+    # Those of which something is known first.
+    lacking = sorted((each for each in found if each.ready < each.replicas), key=lambda each: not each.unready)
     yield f"Beside them, {len(found) - len(lacking)} of {len(found)} services have all replicas ready."
-    yield from (f"          - {each} replicas ready" for each in lacking[:SERVICES])
+    for each in lacking[:SERVICES]:
+        why = "; ".join(map(_unready, each.unready[:REASONS]))
+        line = f"{each.name} {each.ready} of {each.replicas} replicas ready{': ' if why else ''}{why}"
+        yield f"          - {single_line(line, LINE)}"
     if len(lacking) > SERVICES:
         yield f"          - and {len(lacking) - SERVICES} services more"
+
+
+def _unready(found: UnreadyReplicas) -> str:
+    where = f" on {first_of(found.nodes, NODES)}" if found.nodes else ""
+    lasts = f" for {age(datetime.now(UTC) - found.since)}" if found.since else ""
+    return f"{found.reason}{where}{lasts}"
 
 
 def _agents(cloud: LivingCloud) -> Iterator[str]:

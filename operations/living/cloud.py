@@ -23,6 +23,7 @@ from operations.living.answers import Answer
 from operations.living.asking import Ask
 from operations.living.backups import CopyTest, LivingBackups
 from operations.living.certificates import Certificate
+from operations.living.firing import LivingAlerts
 from operations.living.node_stats import LivingNodes
 from operations.living.quorum import LivingQuorum
 from operations.living.readers import READERS
@@ -56,6 +57,8 @@ class LivingCloud:
     backups: LivingBackups = field(default_factory=LivingBackups)
     stats: LivingNodes = field(default_factory=LivingNodes)
     """Disks and clocks of the nodes, which only `status` asks."""
+    alerts: LivingAlerts = field(default_factory=LivingAlerts)
+    """The alerts that fire, for which only `status` asks."""
 
     @property
     def silent_agents(self) -> tuple[LivingAgent, ...]:

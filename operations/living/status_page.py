@@ -142,6 +142,7 @@ def write(stack: str, cloud: LivingCloud, found: Sequence[Leave], operation: Und
         racks=_racks(cloud, found),
         kinds=[kind for kind in chart.QUORUMS if kind in {each.kind for each in quorums}],
         letters=chart.QUORUMS,
+        alerts=list(_parts(beside_quorums.alerts(cloud))),
         beside=list(_parts(beside_quorums.lines(cloud))),
         style=Markup(style),  # noqa: S704 - our own files
         style_hash=f"sha256-{base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()}",

@@ -12,6 +12,7 @@ from operations.living.backups import LivingBackup
 from operations.living.cloud import LivingCloud
 from operations.living.leaving import Leave, in_order
 from operations.living.quorum import LivingMember, LivingQuorum, Standing, different_versions
+from operations.living.replicas import services
 from operations.under_way import NO_OPERATION, UnderWay
 from text.quoting import first_of
 
@@ -34,6 +35,7 @@ def shown(cloud: LivingCloud, found: Sequence[Leave], operation: UnderWay = NO_O
         *cloud.problems,
         *operation.lines(),
         *_quorums(cloud),
+        *beside_quorums.alerts(cloud),
         *beside_quorums.lines(cloud),
         "",
         *_servers(found),
@@ -101,8 +103,19 @@ def document(cloud: LivingCloud, found: Sequence[Leave], operation: UnderWay = N
             }
             for quorum in cloud.quorums
         ],
+        "alerts": {
+            "asked": cloud.alerts.asked,
+            "firing": [{**asdict(each), "since": each.since.isoformat()} for each in cloud.alerts.firing],
+            "unsent": list(cloud.alerts.unsent),
+        },
         "services": [
-            {"name": name, "ready": ready, "replicas": wanted} for name, ready, wanted in beside_quorums.replicas(cloud)
+            {
+                "name": each.name,
+                "ready": each.ready,
+                "replicas": each.replicas,
+                "unready": [{**asdict(lack), "since": lack.since and lack.since.isoformat()} for lack in each.unready],
+            }
+            for each in services(cloud)
         ],
         "agents": [{**asdict(each), "silent": each in silent} for each in cloud.agents.agents],
         "ovn_asked": cloud.agents.ovn_asked,
@@ -110,7 +123,7 @@ def document(cloud: LivingCloud, found: Sequence[Leave], operation: UnderWay = N
         "unasked": [
             *cloud.agents.unasked,
             *cloud.backups.unasked,
-            *([operation.problem] if operation.problem else []),
+            *filter(None, (operation.problem, cloud.alerts.problem)),
         ],
         "certificates": [{**asdict(each), "ends": each.ends.isoformat()} for each in cloud.certificates],
         "nodes": {

@@ -18,8 +18,9 @@ from commands.live import connection, status
 from commands.stack import ValidStack
 from console.errors import UserError
 from operations.live_cluster import LiveCluster
-from operations.living import node_stats
+from operations.living import firing, node_stats
 from operations.living.cloud import LivingCloud
+from operations.living.firing import LivingAlerts
 from operations.living.node_stats import LivingNodes
 from operations.operation_lease import CloudOperation, held
 from tests.operations.living.living_cloud import living
@@ -91,6 +92,23 @@ def test_a_watch_asks_kubelets_once_a_minute(live: list[LivingCloud], monkeypatc
     with pytest.raises(KeyboardInterrupt):
         status.show(ROOT, "dev", watch=True)
     assert asked == [1000, 1060, 1120]
+
+
+def test_alerts_are_asked_for_but_not_with_ask(
+    live: list[LivingCloud], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: list[Plan] = []
+
+    def read(_api: Api, plan: Plan) -> LivingAlerts:
+        asked.append(plan)
+        return LivingAlerts(problem="influxdb-grafana-0: its pod is Pending")
+
+    monkeypatch.setattr(firing, "read", read)
+    assert status.show(ROOT, "dev") == 0
+    assert "NO PROMETHEUS ANSWERS" in capsys.readouterr().out
+    assert asked == [live[0].plan]
+    assert status.show(ROOT, "dev", ask=server_of(live[0], ("mysqld", "mysqld-0"))) == 0
+    assert len(asked) == 1
 
 
 def test_json(live: list[LivingCloud], capsys: pytest.CaptureFixture[str]) -> None:

@@ -62,6 +62,8 @@ def member(name: str, node: str) -> Object:
     return {**pod(name, name[:-2], node), "status": status}
 
 
+UNSCHEDULABLE = {"type": "PodScheduled", "reason": "Unschedulable", "message": "0/3 nodes are available"}
+LOST_NODE = {"reason": "ContainerStatusUnknown", "exitCode": 137}
 MEMBERS = [
     member(f"{quorum}-{number}", f"ctl0{number + 1}")
     for quorum in ("mysqld", "rabbitmq", "ceph-mon", "elasticsearch-kibana")
@@ -271,11 +273,48 @@ def test_one_quorum_is_read_in_its_pods() -> None:
             },
             "its container is waiting (CrashLoopBackOff)",
         ),
+        (
+            {"spec": {}, "status": {"phase": "Pending", "conditions": [UNSCHEDULABLE]}},
+            "its pod is Pending (Unschedulable: 0/3 nodes are available)",
+        ),
+        (
+            {
+                "status": {
+                    "phase": "Pending",
+                    "initContainerStatuses": [{"name": "prepare", "state": {"waiting": {"reason": "CreateError"}}}],
+                    "containerStatuses": [{"name": "rabbitmq", "state": {"waiting": {"reason": "PodInitializing"}}}],
+                }
+            },
+            "its pod is Pending (init container prepare: CreateError)",
+        ),
         ({"metadata": {"name": "a", "deletionTimestamp": "2026-11-28T10:00:00Z"}}, "until 2026-11-28T10:00:00Z"),
     ],
 )
 def test_a_container_that_does_not_run_is_not_asked(changes: dict[str, Any], said: str) -> None:
     assert said in asking.not_running({**member("rabbitmq-0", "ctl01"), **changes}, "rabbitmq")
+
+
+@pytest.mark.parametrize(
+    ("status", "is_down"),
+    [
+        ({"phase": "Pending"}, True),
+        ({"phase": "Unknown"}, False),
+        ({}, False),
+        ({"containerStatuses": [{"name": "rabbitmq"}]}, False),
+        ({"containerStatuses": [{"name": "rabbitmq", "state": {"waiting": {"reason": "ErrImagePull"}}}]}, True),
+        (
+            {
+                "containerStatuses": [
+                    {"name": "rabbitmq", "state": {"terminated": {"reason": "ContainerStatusUnknown"}}}
+                ]
+            },
+            False,
+        ),
+    ],
+)
+def test_a_container_whose_state_nobody_knows_may_run(status: dict[str, Any], is_down: bool) -> None:
+    found = {**member("rabbitmq-0", "ctl01"), "status": status}
+    assert asking.in_pod(cast("Api", None), found, "rabbitmq", {}).is_down == is_down
 
 
 @pytest.mark.usefixtures("answering")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -17,6 +18,7 @@ from blueprint.stackfile.loader import load_file
 from operations.living import status_page
 from operations.living.agents import LivingAgents
 from operations.living.cloud import LivingCloud
+from operations.living.firing import FiringAlert, LivingAlerts
 from operations.living.leaving import leaves
 from operations.living.readers import READERS
 from operations.under_way import UnderWay
@@ -75,6 +77,14 @@ def test_servers_without_members_are_a_group_unless_something_is_to_be_said_of_o
     assert "14 instances must be moved first" in said
     assert f"<li>{busy}</li>" not in html
     assert html.count("<article") < 20
+
+
+def test_alerts_have_a_section_if_the_stack_has_prometheus() -> None:
+    assert "Alerts" not in text(page(living(DEV)))
+    alert = FiringAlert("EtcdDiskSlow", "warning", "etcd: <b>slow</b>", datetime.now(UTC), "etcd")
+    html = page(living(DEV, alerts=LivingAlerts("influxdb-grafana-0", (alert,))))
+    assert "<b>slow</b>" not in html
+    assert "1 alert fires, as influxdb-grafana-0 tells. warning EtcdDiskSlow for 0 min: etcd: " in text(html)
 
 
 def test_what_programs_answer_is_escaped() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -78,6 +79,46 @@ def test_replicas_that_do_not_vote() -> None:
     assert "services have all replicas ready" in text
     assert text.count("replicas ready\n") <= beside_quorums.SERVICES
     assert " services more\n" in text
+
+
+def unready(name: str, workload: str, node: str, minutes: int, **state: dict[str, Any]) -> dict[str, Any]:
+    made = pod(name, workload, node, ready=False)
+    made["status"]["containerStatuses"] = [{"name": "api", "image": "kolla/api", "ready": False, "state": state}]
+    changed = datetime.now(UTC) - timedelta(minutes=minutes, seconds=5)
+    made["status"]["conditions"][0]["lastTransitionTime"] = changed.isoformat()
+    return made
+
+
+def test_why_replicas_are_not_ready() -> None:
+    pull, crash = {"reason": "ImagePullBackOff"}, {"reason": "OOMKilled", "exitCode": 137}
+    pods = [
+        pod("keystone-0", "keystone", "ctl01"),
+        unready("keystone-1", "keystone", "ctl02", 12, waiting=pull),
+        unready("keystone-2", "keystone", "ctl03", 3, waiting=pull),
+        unready("heat-0", "heat-engine", "ctl03", 3, terminated=crash),
+    ]
+    deleted = pod("heat-1", "heat-engine", "ctl02", ready=False)
+    deleted["metadata"]["deletionTimestamp"] = "2026-11-30T14:00:00Z"
+    cloud = living(PLAN, pods=[deleted, *pods])
+    first, second = (line for line in shown(cloud).splitlines() if " replicas ready: " in line)
+    heat, keystone = sorted((first, second), key=lambda line: "keystone" in line)
+    assert keystone.endswith(" replicas ready: ImagePullBackOff of kolla/api on ctl02, ctl03 for 12 min")
+    assert heat.endswith(" replicas ready: OOMKilled, exit code 137 on ctl03 for 3 min; is being deleted on ctl02")
+    document = json.loads(json.dumps(status_text.document(cloud, ())))
+    (found,) = next(each["unready"] for each in document["services"] if each["name"] == "keystone")
+    assert (found["reason"], found["nodes"]) == ("ImagePullBackOff of kolla/api", ["ctl02", "ctl03"])
+    assert datetime.fromisoformat(found["since"]) < datetime.now(UTC) - timedelta(minutes=12)
+
+
+def test_the_line_of_a_service_is_bounded() -> None:
+    reasons = ("x" * 150, "y" * 150, "z" * 150)
+    pods = [
+        unready(f"keystone-{n}", "keystone", "ctl01", 1, waiting={"reason": each}) for n, each in enumerate(reasons)
+    ]
+    line = next(line for line in shown(living(PLAN, pods=pods)).splitlines() if "- keystone" in line)
+    assert "x" in line
+    assert "z" not in line
+    assert len(line) <= beside_quorums.LINE + 12
 
 
 def test_silent_agents_are_named_and_former_hosts_counted() -> None:
