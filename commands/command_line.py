@@ -476,8 +476,8 @@ def restore(  # noqa: PLR0913 - as many options
         typer.Option(
             "--from",
             help="etcd: a machine, for its member's data, or MACHINE:COPY; default: data if there is any, or newest "
-            "copy. A Galera: the time of a backup, or a copy in the object store such as galera/mysqld; default: the "
-            "newest backup.",
+            "copy. A Galera: a member, for its data, the time of a backup, or a copy in the object store such as "
+            "galera/mysqld; default: a member's data if none has a majority, or the newest backup.",
             metavar="SOURCE",
         ),
     ] = "",
@@ -488,7 +488,7 @@ def restore(  # noqa: PLR0913 - as many options
     show_plan: Annotated[bool, typer.Option("--plan", help="Print the numbered steps, and change nothing.")] = False,
     confirm: Annotated[str, typer.Option(help="The stack's name, to do what the plan says.", metavar="NAME")] = "",
 ) -> int:
-    """Restore etcd of a live stack after its majority is lost for good, or a Galera, from a backup or a copy."""
+    """Restore etcd or a Galera of a live stack after its majority is lost for good, from what is left or a backup."""
     from commands.live import restore_command
 
     request = restore_command.RestoreRequest(what, source, tuple(dead or ()), show_plan, confirm)

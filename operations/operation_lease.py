@@ -48,7 +48,7 @@ class CloudOperation:
     """The server, machine, pool or database that it is about."""
     kind: str = MAINTENANCE
     out: tuple[str, ...] = ()
-    """The servers or machines that are out now, or on their way."""
+    """The servers or machines that are out now, or on their way; of a restoration, those that are dead."""
     done: tuple[str, ...] = ()
     """Of a pool, the servers that were out and are back; of a replacement, the machine once all of it is removed."""
     failed: dict[str, str] = field(default_factory=dict[str, str])
@@ -68,7 +68,8 @@ class CloudOperation:
     boots: dict[str, str] = field(default_factory=dict[str, str])
     """Boot ids of the machines that are rebooted, from before, by name."""
     source: str = ""
-    """Of a restoration, the backup that is restored; "" if it is the newest."""
+    """Of a restoration, the backup that is restored, or the member with whose data a Galera goes on; "" if it is the
+    newest backup."""
     by: str = ""
     """Who began it: user and machine."""
     since: str = ""
@@ -112,7 +113,8 @@ def command(operation: CloudOperation, stack: str, *options: str) -> str:
     A restoration has no other end than that it is done.
     """
     if operation.kind == RESTORATION:
-        options = (*(("--from", operation.source) if operation.source else ()), "--confirm", stack)
+        dead = (word for machine in operation.out for word in ("--dead", machine))
+        options = (*(("--from", operation.source) if operation.source else ()), *dead, "--confirm", stack)
     if operation.kind == REPLACEMENT and not options:
         options = ("--dead", *(("--with", operation.new) if operation.new else ()))
     if operation.do and not options:

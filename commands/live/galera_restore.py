@@ -1,4 +1,7 @@
-"""`quorate restore mysqld`: replaces the data of a Galera by a backup in the cluster, or a copy in an object store."""
+"""`quorate restore mysqld`: replaces the data of a Galera by a backup in the cluster, or a copy in an object store.
+
+After its majority was lost for good, it goes on with the data of a member instead (survivor_restore.py).
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from cluster.api import ApiError, Unreachable
-from commands.live import backup_copies, connection
+from commands.live import backup_copies, connection, survivor_restore
 from commands.live.restore_request import RestoreRequest
 from commands.stack import ValidStack
 from console.errors import UserError
@@ -28,12 +31,19 @@ from text.quoting import printable
 def run(root: Path, found: ValidStack, request: RestoreRequest) -> int:
     """Restores a Galera of a stack, or prints the plan.
 
-    Returns 0 if it is done, or with `plan` if it can be; 3 with `plan` if another operation is under way. Raises
+    Returns 0 if it is done, or with `plan` if it can be; 3 with `plan` if it cannot. Raises
     UserError with why it is not done, or why the run has stopped.
     """
-    source = galera_source.named(request.what, request.source)
+    members = tuple(each.partition(".")[0] for each in wiring(found.plan, ENVIRONMENT).members(request.what))
+    if request.source not in members:
+        galera_source.named(request.what, request.source)
+        if request.source and request.dead:
+            raise UserError(f"--dead is for members that are lost, and {request.source} is a backup: name only one.")
     cluster = connection.connect(root, found)
     try:
+        if survivor_restore.is_meant(cluster, request, members):
+            return survivor_restore.run(cluster, found.name, request)
+        source = galera_source.named(request.what, request.source)
         return _restore(_restoration(root, found, cluster, source), request)
     except (ApiError, Unreachable) as error:
         raise UserError(f"The run has stopped: {error}\nThe same command goes on where it stopped.") from None

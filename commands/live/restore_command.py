@@ -41,8 +41,6 @@ def _require(plan: Plan, is_rendered: bool, stack_name: str, request: RestoreReq
     if is_rendered:
         raise UserError(f"{stack_name} is rendered: it has nothing that can be reached. Name a live stack.")
     if request.what != ETCD:
-        if request.dead:
-            raise UserError("--dead is for etcd: a Galera has its members in pods.")
         return
     if plan.settings.cluster or not plan.members:
         raise UserError(f"Quorate has not set up etcd of {stack_name}: the cluster's own tool restores it.")

@@ -12,7 +12,7 @@ class RestoreRequest:
     what: str
     """etcd, or the name of a Galera."""
     source: str = ""
-    """Of etcd, MACHINE or MACHINE:COPY; of a Galera, a backup or a copy (galera_source.py). "" to choose."""
+    """Of etcd, MACHINE or MACHINE:COPY; of a Galera, a member, a backup or a copy (galera_source.py). "" to choose."""
     dead: tuple[str, ...] = ()
     """Machines that are off and stay off, as the user says."""
     plan: bool = False

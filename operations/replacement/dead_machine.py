@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from blueprint.architecture import ovn_rows
@@ -68,19 +69,23 @@ def find(cluster: LiveCluster, node: Node) -> DeadMachine:
     """Returns what is on a machine. Raises ApiError, Unreachable, or UserError if Ceph cannot be asked."""
     plan = cluster.plan
     volumes = volumes_of(cluster.api, node.name)
-    used = {volume.pod for volume in volumes}
-    members = tuple(
-        (service.name, member) for service in quorums_of(plan) for member in members_of(service) if member in used
-    )
     return DeadMachine(
         node,
         # On machines that exist already, etcd is not Quorate's.
         has_etcd=plan.settings.cluster is None and node in plan.members,
-        members=members,
+        members=members_on(plan, volumes),
         volumes=volumes,
         osds=in_pods.osds_of(cluster, node.name) if carries(plan, node, OSD) else (),
         is_compute=carries(plan, node, COMPUTE),
         has_agents=any(carries(plan, node, agent) for agent in AGENTS),
+    )
+
+
+def members_on(plan: Plan, volumes: Sequence[NodeVolume]) -> tuple[tuple[str, str], ...]:
+    """Returns pairs of quorum and member, of the members in pods whose data is in volumes."""
+    used = {volume.pod for volume in volumes}
+    return tuple(
+        (service.name, member) for service in quorums_of(plan) for member in members_of(service) if member in used
     )
 
 

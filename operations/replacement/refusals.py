@@ -13,6 +13,8 @@ from operations.replacement.dead_machine import DeadMachine
 
 STARTS_EMPTY = "opensearch"
 """The kind of quorum whose only member may come back with an empty disk: it keeps logs, which no service needs."""
+FORGETS = "galera"
+"""The kind of quorum that counts the members of its last primary component only, such as one that goes on alone."""
 NOT_BUILT = "docs/not-built.md has the steps by hand"
 
 
@@ -42,6 +44,8 @@ def _majority(cloud: LivingCloud, quorum: str, member: str) -> Iterator[str]:
     if found is None or found.serves is None:
         yield f"{quorum} could not be asked; make one of its members answer first"
         return
+    if found.kind == FORGETS and found.serves and not any(each.counts for each in found.members if each.name == member):
+        return  # it has left, and the others do not count it
     others = [each for each in found.voters if each.name != member]
     counting = sum(each.counts for each in others)
     if not found.serves or counting < found.needed:

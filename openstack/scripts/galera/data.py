@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,6 +25,8 @@ take over restored data."""
 AWAITED = "awaited-member.log"
 """File with the name of a member that gets restored data while all are stopped. Its answer is awaited before a
 bootstrap: it may have stopped first, so that no other has it in its last primary component."""
+SERVED = "served.log"
+"""Empty file whose time is when the member was last in a primary component: the age of its data, if others are lost."""
 SPEED = "disk-speed.log"
 """File that is synced again and again, which shows how fast the disk is."""
 UNFINISHED = "unfinished-install.log"
@@ -103,6 +106,12 @@ def complete() -> None:
     if not (DIRECTORY / COMPLETE).exists():
         subprocess.run(["sync", "--file-system", str(DIRECTORY)], check=True)
         write(DIRECTORY / COMPLETE, "")
+
+
+def record_service() -> None:
+    """Records that the member is in a primary component now. A disk without space for it keeps the former time."""
+    with suppress(OSError):
+        (DIRECTORY / SERVED).touch()
 
 
 def last_view() -> tuple[str, ...]:

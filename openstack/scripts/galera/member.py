@@ -59,6 +59,8 @@ class Member:
                 self._stuck = progress.seconds_without(
                     self._status, transfers=transfers_state(), wrote=written(server.pid)
                 )
+            if self._status and self._status.primary:
+                data.record_service()
             if not server or self._status is None or self._status.primary:
                 last_primary = time.monotonic()
             elif time.monotonic() - last_primary > LOST and waited_for(data.last_view(), self.own.name, self.others()):

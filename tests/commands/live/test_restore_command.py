@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
 from blueprint.plan.nodes import Node
 from cluster.pod_exec import CommandOutput
-from commands import stack
 from commands.live import restore_command
 from commands.live.restore_command import restore
 from commands.live.restore_request import RestoreRequest
@@ -102,10 +101,3 @@ def test_a_bare_machine_and_its_api_server_are_left_out() -> None:
 def test_what_has_no_machines_is_refused(stack: str, what: str, said: str) -> None:
     with pytest.raises(UserError, match=said):
         restore_command.run(Path(ROOT), stack, RestoreRequest(what, plan=True))
-
-
-def test_a_galera_has_no_machines_that_are_dead(monkeypatch: pytest.MonkeyPatch) -> None:
-    live = replace(stack.load(ROOT, "dev"), target="live")
-    monkeypatch.setattr(stack, "load", lambda _root, _name: live)  # type: ignore[misc]
-    with pytest.raises(UserError, match="--dead is for etcd"):
-        restore_command.run(ROOT, "dev", RestoreRequest("mysqld", dead=("master3",)))

@@ -34,3 +34,17 @@ def test_others_of_its_members_are_asked_first() -> None:
 def test_the_only_member_of_another_quorum_stays() -> None:
     (reason,) = reasons("rabbitmq", "rabbitmq", "rabbitmq-0")
     assert reason.startswith("rabbitmq could not be asked")
+
+
+def test_a_galera_that_goes_on_alone_has_forgotten_the_others() -> None:
+    members = tuple(LivingMember(f"mysqld-{each}", counts=each == 2, says="") for each in range(3))
+
+    def asked(kind: str, dead: str, *, serves: bool) -> list[str]:
+        cloud = replace(living(PLAN), quorums=(LivingQuorum("mysqld", kind, members, serves),))
+        machine = DeadMachine(NODE, False, (("mysqld", dead),), (), (), is_compute=False, has_agents=False)
+        return unsafe(cloud, machine)
+
+    assert asked("galera", "mysqld-0", serves=True) == []
+    assert "needs 2 of 3 members" in asked("galera", "mysqld-0", serves=False)[0]
+    assert "needs 2 of 3 members" in asked("galera", "mysqld-2", serves=True)[0], "it would take the data with it"
+    assert "needs 2 of 3 members" in asked("rabbitmq", "mysqld-0", serves=True)[0]

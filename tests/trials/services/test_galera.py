@@ -10,7 +10,7 @@ import pytest
 from tests.stacks import full_size, own_galera, parsed
 from tests.trials.services.judge import judge
 from tests.trials.services.stack import objects
-from trials.services import galera, galera_backup, two_galeras
+from trials.services import galera, galera_backup, galera_survivor, two_galeras
 from trials.services.containers import TriedContainer, read
 
 pytestmark = pytest.mark.waits
@@ -32,6 +32,13 @@ def test_galera_survives_a_lost_donor_a_stuck_member_and_growth(
     root: Path, containers: Mapping[str, TriedContainer]
 ) -> None:
     judge(galera.prove(root, containers["mysqld/mariadb"], galera.HEAVY))
+
+
+@pytest.mark.heavy
+def test_one_of_three_goes_on_after_two_were_lost_for_good(
+    root: Path, containers: Mapping[str, TriedContainer]
+) -> None:
+    judge(galera_survivor.prove(root, containers["mysqld/mariadb"]))
 
 
 @pytest.mark.heavy
