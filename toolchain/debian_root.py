@@ -1,11 +1,11 @@
 """Creates Debian root file systems for trials with real programs.
 
 There are roots for the database, the message queue and Prometheus; for Ceph; for Open vSwitch and QEMU; for BIND; for
-OVN; for OpenSearch; for virtual BMCs; for computes with QEMU and LXC; for the ramdisk with Ironic's agent; for a
-machine of the machine lab; for the lab's images of nginx and kube-proxy; for virtual machines of libvirt; for an
-emulated host of the lab; and for a bare machine, which Quorate prepares. mmdebstrap creates a root in the user's cache,
-once for all clones, from the Debian mirror of the machine. This requires root and apt; without them, the trials are
-skipped.
+node-exporter; for OVN; for OpenSearch; for virtual BMCs; for computes with QEMU and LXC; for the ramdisk with Ironic's
+agent; for a machine of the machine lab; for the lab's images of nginx and kube-proxy; for virtual machines of libvirt;
+for an emulated host of the lab; and for a bare machine, which Quorate prepares. mmdebstrap creates a root in the user's
+cache, once for all clones, from the Debian mirror of the machine. This requires root and apt; without them, the trials
+are skipped.
 """
 
 from __future__ import annotations
@@ -104,6 +104,11 @@ SWITCH = Root(
 """The root with Open vSwitch and QEMU, for guests that talk through the switch."""
 DNS = Root(packages=("bind9", "bind9-dnsutils"), programs=("usr/sbin/named", "usr/bin/dig"))
 """The root with BIND, which runs beside designate-mdns."""
+NODE_EXPORTER = Root(
+    packages=("openssl", "prometheus-node-exporter"),
+    programs=("usr/bin/prometheus-node-exporter", "usr/bin/openssl"),
+)
+"""The root of a node with node-exporter, whose files Prometheus reads."""
 OVN = Root(
     packages=(
         "busybox",

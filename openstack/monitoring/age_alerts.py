@@ -135,4 +135,5 @@ def _certificates() -> Iterator[Rule]:
         yield alert(name, f"({left} < {warned}) >= {soon}", "10m", "warning", ends)
         yield alert(name, f"({left} < {soon}) > 0", "10m", "critical", ends)
         over = f"{subject} has expired or cannot be read"
-        yield alert(f"{prefix}CertificateExpired", f"{left} <= 0", "1m", "critical", over)
+        # The end is known before it comes, so that nothing has to be waited for.
+        yield alert(f"{prefix}CertificateExpired", f"{left} <= 0", "0s", "critical", over)

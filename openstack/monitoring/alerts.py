@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from openstack.config.wiring import Wiring
-from openstack.monitoring import age_alerts, ceph_alerts, limits, machine_alerts, opensearch_alerts
+from openstack.monitoring import age_alerts, agent_alerts, ceph_alerts, limits, machine_alerts, opensearch_alerts
 from openstack.monitoring.quorums import WatchedQuorum, quorums
 from openstack.monitoring.rules import Rule, alert
 
@@ -61,9 +61,9 @@ def document(wiring: Wiring, schedules: tuple[age_alerts.Schedule, ...]) -> Mapp
     ]
     groups += [ceph_alerts.group(_of(MEMBERS, each), each) for each in watched if each.kind == "ceph"]
     are_told = machine_alerts.are_told(wiring)
-    nodes = [_target_down(watched), _clock()] if are_told else [_target_down(watched), _clock(), _disk()]
-    groups.append({"name": "nodes", "rules": nodes})
-    groups.append({"name": "agents", "rules": [_silent_agent(), _failing_api()]})
+    nodes = [_target_down(watched), _name_servers(), _clock()]
+    groups.append({"name": "nodes", "rules": nodes if are_told else [*nodes, _disk()]})
+    groups.append({"name": "agents", "rules": list(agent_alerts.rules())})
     if are_told:
         groups.extend((*age_alerts.groups(wiring, schedules), machine_alerts.group(wiring)))
     return {"groups": groups}
@@ -227,20 +227,38 @@ def _etcd(quorum: WatchedQuorum) -> Iterator[Rule]:
         quorum,
         f"its own list has {{{{ $value }}}} members, the stack {quorum.size}: quorate status names the others",
     )
-    synced = f"rate(etcd_disk_wal_fsync_duration_seconds_bucket{{{job}}}[2m])"
-    yield _alert(
-        "EtcdDiskSlow",
-        f"histogram_quantile(0.99, sum by (member, le) ({synced})) > {SLOW_SYNC}",
-        _WARNING,
-        quorum,
-        "{{ $labels.member }} takes {{ $value | humanizeDuration }} to sync its log",
-    )
+    # A slow disk syncs seldom: beside the many syncs of a minute in which it was fast, its few would not be seen. The
+    # shorter time is that between two scrapes.
+    for name, over, urgency in (("EtcdSyncSlow", "30s", _NAMED), ("EtcdDiskSlow", "2m", _WARNING)):
+        synced = f"rate(etcd_disk_wal_fsync_duration_seconds_bucket{{{job}}}[{over}])"
+        yield _alert(
+            name,
+            f"histogram_quantile(0.99, sum by (member, le) ({synced})) > {SLOW_SYNC}",
+            urgency,
+            quorum,
+            "{{ $labels.member }} takes {{ $value | humanizeDuration }} to sync its log",
+        )
 
 
 def _target_down(watched: tuple[WatchedQuorum, ...]) -> Rule:
     jobs = "|".join((*(quorum.name for quorum in watched), ceph_alerts.JOB))
     silent = "{{ $labels.job }}: {{ $labels.instance }} has not answered for 5 minutes"
     return alert("TargetDown", f'up{{job!~"{jobs}"}} == 0', "5m", "warning", silent)
+
+
+def _name_servers() -> Rule:
+    """Returns the alert for name servers that do not answer Prometheus, which has those of all pods of its node.
+
+    A name that does not exist is an answer. A lookup fails after all servers were silent for 2 s each.
+    """
+    lookups, failed = (
+        f'sum by (member) (increase(prometheus_sd_dns_{count}_total{{job="prometheus"}}[30s]))'
+        for count in ("lookups", "lookup_failures")
+    )
+    # All that ended between two scrapes: a packet can be lost.
+    silent = f"{failed} == {lookups} and {failed} > 0"
+    said = "{{ $labels.member }}: its name servers do not answer; members that it calls lost may only be without a name"
+    return alert("NameServersSilent", silent, "0s", "critical", said)
 
 
 def _disk() -> Rule:
@@ -257,31 +275,6 @@ def _clock() -> Rule:
     differs = "{{ $labels.instance }}: its clock differs by {{ $value | humanizeDuration }} from most nodes'"
     expression = f"abs(({apart}) - scalar(quantile(0.5, {apart}))) > {CLOCK}"
     return alert("ClockDiffers", expression, "5m", "warning", differs)
-
-
-def _silent_agent() -> Rule:
-    """Returns the alert for agents that their project calls down, as openstack-exporter asks it.
-
-    Only agents that stay on their node, or are named after their storage: schedulers and conductors move, and leave a
-    silent record on each node. An agent that an operator has disabled is none.
-    """
-    own = {
-        "nova": 'service="nova-compute", adminState="enabled"',
-        "neutron": 'adminState="up"',
-        "cinder": 'service="cinder-volume", adminState="enabled"',
-    }
-    silent = (f'openstack_{project}_agent_state{{job="openstack", {each}}} == 0' for project, each in own.items())
-    summary = "{{ $labels.service }} on {{ $labels.hostname }} sends no heartbeat"
-    return alert("AgentSilent", " or ".join(silent), "5m", "warning", summary)
-
-
-def _failing_api() -> Rule:
-    """Returns the alert for a service whose API does not answer openstack-exporter's requests as it should."""
-    up = '{__name__=~"openstack_[a-z0-9_]+_up", job="openstack"} == 0'
-    # Without a label for the service, those of two services would be the same alert.
-    named = f'label_replace({up}, "service", "$1", "__name__", "openstack_(.+)_up")'
-    summary = "{{ $labels.service }}: requests of openstack-exporter to its API fail"
-    return alert("ApiFails", named, "5m", "critical", summary)
 
 
 def _alert(name: str, expression: str, urgency: _Urgency, quorum: WatchedQuorum, summary: str) -> Rule:

@@ -28,6 +28,10 @@ OF_NODES = 60
 """Seconds between two scrapes of a node, Prometheus' default. Every Prometheus asks every node: at `INTERVAL`, three of
 them would make 200 requests a second to 1000 nodes, and no alert of a node fires within minutes."""
 
+LOOKUP = 5
+"""Seconds between two lookups of the Alertmanagers' addresses. With Prometheus' default of 30, silent name servers
+would not be noticed within a minute. Project figure."""
+
 Job = Mapping[str, Any]
 
 
@@ -36,7 +40,9 @@ def document(wiring: Wiring, process: str, alerts: str) -> Mapping[str, Any]:
 
     `process`: name of the process in the plan that runs Prometheus. `alerts`: path of the file with alert rules.
     """
-    managers = [_records(wiring.host("nagios-members"), ALERTMANAGER)] if wiring.has("nagios") else []
+    names = _records(wiring.host("nagios-members"), ALERTMANAGER)
+    # A failed lookup is how Prometheus notices that its name servers are silent (alerts.py).
+    managers = [{"dns_sd_configs": [{**names, "refresh_interval": f"{LOOKUP}s"}]}] if wiring.has("nagios") else []
     return {
         "global": {"scrape_interval": f"{INTERVAL}s", "evaluation_interval": f"{INTERVAL}s"},
         "rule_files": [alerts],
@@ -61,11 +67,13 @@ def _jobs(wiring: Wiring, process: str) -> Iterator[Job]:
 
 def _by_dns(job: str, name: str, port: int) -> Job:
     """Returns the scrape job for all pods of a headless Service, which include pods that are not ready."""
-    return {"job_name": job, **_records(name, port)}
+    return {"job_name": job, "dns_sd_configs": [_records(name, port)]}
 
 
-def _records(name: str, port: int) -> Job:
-    return {"dns_sd_configs": [{"names": [name], "type": "A", "port": port}]}
+def _records(name: str, port: int) -> Mapping[str, Any]:
+    # The whole name: Prometheus would ask each name server for it in each of the pod's search domains, and waits for
+    # 2 s each time that one is silent.
+    return {"names": [f"{name}.cluster.local."], "type": "A", "port": port}
 
 
 def _direct(quorum: WatchedQuorum) -> Job:

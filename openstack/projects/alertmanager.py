@@ -17,19 +17,15 @@ _DEFAULT = {
     # Alerts of one quorum arrive together. Times are Alertmanager's own defaults, except the wait before the first
     # message: a lost member is reported after 10 s instead of 30 (project figure).
     "route": {"receiver": "none", "group_by": ["alertname", "quorum"], "group_wait": "10s"},
-    # When a quorum has lost its majority, the alerts about its single members are suppressed, and what names a silent
-    # member once it counts as lost.
+    # What only names somebody is suppressed by what was waited for, and single members by their quorum's lost majority.
     "inhibit_rules": [
-        {
-            "source_matchers": ['alertname="QuorumLost"'],
-            "target_matchers": ['alertname=~"QuorumMemberLost|QuorumMemberSilent"'],
-            "equal": ["quorum"],
-        },
-        {
-            "source_matchers": ['alertname="QuorumMemberLost"'],
-            "target_matchers": ['alertname="QuorumMemberSilent"'],
-            "equal": ["quorum"],
-        },
+        {"source_matchers": [f'alertname="{worse}"'], "target_matchers": [f'alertname=~"{named}"'], "equal": equal}
+        for worse, named, equal in (
+            ("QuorumLost", "QuorumMemberLost|QuorumMemberSilent", ["quorum"]),
+            ("QuorumMemberLost", "QuorumMemberSilent", ["quorum"]),
+            ("EtcdDiskSlow", "EtcdSyncSlow", ["quorum", "member"]),
+            ("AgentSilent", "AgentLate", ["service", "hostname"]),
+        )
     ],
     "receivers": [{"name": "none"}],
 }

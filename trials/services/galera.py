@@ -352,7 +352,7 @@ def _cut(cluster: GaleraCluster, load: Load, number: int) -> list[str]:
 
 def donor_killed(cluster: GaleraCluster, load: Load) -> list[str]:
     """A member that lost its disk requests a full state transfer, and the donor is killed while it sends."""
-    _fill(cluster)
+    fill(cluster)
     joiner = "mysqld-2"
     cluster.kill(joiner)
     cluster.members[joiner].run(["sh", "-c", "rm -rf /var/lib/mysql/*"])
@@ -375,7 +375,7 @@ def donor_killed(cluster: GaleraCluster, load: Load) -> list[str]:
     ]
 
 
-def _fill(cluster: GaleraCluster) -> None:
+def fill(cluster: GaleraCluster) -> None:
     """Writes so much that a state transfer takes seconds."""
     rows = ",".join(["(RANDOM_BYTES(1024))"] * 1000)
     for _ in range(15):
@@ -457,7 +457,7 @@ def _restart(cluster: GaleraCluster, load: Load, prepare: Callable[[ServiceMachi
 def slow_joiner(cluster: GaleraCluster, load: Load) -> list[str]:
     """A state transfer to a slow disk lasts four times as long as a member may be without progress."""
     joiner, patience = "mysqld-2", 20
-    _fill(cluster)
+    fill(cluster)
     cluster.kill(joiner)
     machine = cluster.members[joiner]
     machine.run(["sh", "-c", "rm -rf /var/lib/mysql/*"])

@@ -76,7 +76,8 @@ def test_every_alertmanager_gets_every_alert_and_knows_the_others() -> None:
     two = plan(parsed(full_size("100", services={"nagios": {"replicas": 2}})))
     (managers,) = document(two, STORE, "prometheus.yml")["alerting"]["alertmanagers"]
     (records,) = managers["dns_sd_configs"]
-    assert records == {"names": ["nagios-members.openstack.svc"], "type": "A", "port": 9093}
+    name = "nagios-members.openstack.svc.cluster.local."
+    assert records == {"names": [name], "type": "A", "port": 9093, "refresh_interval": "5s"}
     assert "--cluster.peer=nagios-members.openstack.svc:9094" in text(two, "nagios", "alertmanager-start.sh")
 
 

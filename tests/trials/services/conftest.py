@@ -7,12 +7,19 @@ from pathlib import Path
 
 import pytest
 
+from blueprint.plan.planner import plan
+from blueprint.stackfile.loader import load_file
+from components import templates
+from components.k8s_master import etcd
 from console.errors import UserError
 from console.progress import Reporter
+from tests.blueprint.stackfile.placeholders import CERTIFICATES
+from tests.stacks import STACKS
 from tests.trials.services.stack import documents
-from toolchain import debian_root, openstack_programs
+from toolchain import cluster_programs, debian_root, openstack_programs
 from trials.services import testbed
 from trials.services.containers import TriedContainer, read
+from trials.services.etcd import RenderedEtcd
 from trials.services.testbed import ServiceMachine, ServiceTestbed
 
 
@@ -38,6 +45,12 @@ def switch_root() -> Path:
 def bind_root() -> Path:
     """A Debian root with BIND."""
     return _made(debian_root.DNS)
+
+
+@pytest.fixture(scope="session")
+def node_exporter_root() -> Path:
+    """A Debian root with node-exporter."""
+    return _made(debian_root.NODE_EXPORTER)
 
 
 @pytest.fixture(scope="session")
@@ -88,6 +101,14 @@ def programs() -> Path:
 def containers() -> Mapping[str, TriedContainer]:
     """The containers of the stack "dev", by workload/container."""
     return read(documents("dev"))
+
+
+@pytest.fixture(scope="session")
+def rendered_etcd() -> RenderedEtcd:
+    """etcd, and the settings of a member that the project renders for the stack "dev"."""
+    members = plan(load_file(STACKS["dev"])).members
+    files = templates.fill(etcd.parts(members[0], members, CERTIFICATES).plain_files, {})
+    return RenderedEtcd(cluster_programs.ensure(Reporter()) / "etcd", files["/etc/etcd/etcd.env"])
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from trials.services.containers import TriedContainer
-from trials.services.testbed import ServiceMachine, ServiceTestbed, place
+from trials.services.testbed import ServiceMachine, ServiceTestbed, place, until
 
 CONFIG, RULES = "/etc/prometheus/prometheus.yml", "/etc/prometheus/alerts.yml"
 PROGRAMS = {
@@ -18,6 +18,7 @@ PROGRAMS = {
     "/opt/mysqld_exporter/mysqld_exporter": "prometheus-mysqld-exporter",
 }
 """Debian's names of the programs in Kolla's images."""
+DOMAIN = "openstack.svc"
 _HURRY = {"15s": "2s", "for: 1m\n": "for: 4s\n", "for: 2m\n": "for: 4s\n"}
 
 
@@ -39,6 +40,14 @@ def hurried(container: TriedContainer) -> TriedContainer:
     return replace(container, files=files)
 
 
+def at_addresses(container: TriedContainer, addresses: Mapping[str, str]) -> TriedContainer:
+    """Prometheus' container with other addresses in its targets, by the plan's."""
+    text = container.files[CONFIG].text
+    for planned, address in addresses.items():
+        text = text.replace(f"- {planned}:", f"- {address}:")
+    return replace(container, files={**container.files, CONFIG: replace(container.files[CONFIG], text=text)})
+
+
 def _resolve(machine: ServiceMachine, records: Mapping[str, str]) -> None:
     """Starts a DNS server in a machine, because Prometheus' discovery does not read /etc/hosts."""
     machine.write("/dns_records.py", Path(__file__).with_name("dns_records.py").read_text(encoding="utf-8"))
@@ -57,14 +66,20 @@ class Monitoring:
         *,
         root: Path | None = None,
         in_a_hurry: bool = True,
+        node: ServiceMachine | None = None,
+        addresses: Mapping[str, str] | None = None,
     ) -> None:
-        """`root`: the Debian root with these programs, if it is not the test bed's."""
+        """`root`: the Debian root with these programs, if it is not the test bed's. `node`: one with node-exporter.
+
+        `addresses`: those of machines in the test bed, by the plan's.
+        """
         self.manager = testbed.add("nagios", root=root)
         self.server = testbed.add("influxdb-grafana-0", root=root)
         self.exporter = testbed.add("mysqld-exporter", root=root)
-        prometheus = containers["influxdb-grafana/prometheus-server"]
-        _resolve(self.server, {"nagios-members.openstack.svc": self.manager.address})
-        testbed.name_services("openstack.svc", {"mysqld-exporter": self.exporter})
+        prometheus = at_addresses(containers["influxdb-grafana/prometheus-server"], addresses or {})
+        named = {"nagios": self.manager} | ({"node-exporter": node} if node else {})
+        _resolve(self.server, {f"{name}-members.{DOMAIN}.cluster.local": each.address for name, each in named.items()})
+        testbed.name_services(DOMAIN, {"mysqld-exporter": self.exporter})
         started = {
             self.manager: containers["nagios/alertmanager"],
             self.server: hurried(prometheus) if in_a_hurry else prometheus,
@@ -91,6 +106,14 @@ class Monitoring:
         """What the alerts with a name say that Alertmanager has received."""
         received = (each for each in self._received() if each["labels"]["alertname"] == name)
         return {each["annotations"]["summary"].strip() for each in received}
+
+    def named(self, alert: str, said: str, seconds: float) -> float:
+        """Waits until Alertmanager has an alert whose summary contains a text. Returns the seconds that this took."""
+        return until(f"{alert}: {said}", lambda: any(said in each for each in self.summaries(alert)), seconds, 0.5)
+
+    def over(self, *alerts: str, seconds: float) -> float:
+        """Waits until Alertmanager has none of these alerts. Returns the seconds that this took."""
+        return until(f"no {', '.join(alerts)}", lambda: not any(map(self.summaries, alerts)), seconds, 0.5)
 
     def _received(self) -> list[dict[str, Any]]:
         code, body = self.manager.get(9093, "/api/v2/alerts")

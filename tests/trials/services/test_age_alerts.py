@@ -137,6 +137,11 @@ def certificate(left: int, metric: str, **labels: str) -> Metrics:
     return metrics
 
 
+EXPIRED = {
+    "CertificateExpired": ("critical", "10.0.0.1:9100: /etc/etcd/pki/peer.crt has expired or cannot be read"),
+}
+
+
 @pytest.mark.parametrize(
     ("left", "named"),
     [
@@ -146,15 +151,9 @@ def certificate(left: int, metric: str, **labels: str) -> Metrics:
             {"CertificateExpires": ("warning", "10.0.0.1:9100: /etc/etcd/pki/peer.crt expires in 29d 0h 0m 0s")},
         ),
         (6 * DAY, {"CertificateExpires": ("critical", "10.0.0.1:9100: /etc/etcd/pki/peer.crt expires in 6d 0h 0m 0s")}),
-        (
-            -HOUR,
-            {
-                "CertificateExpired": (
-                    "critical",
-                    "10.0.0.1:9100: /etc/etcd/pki/peer.crt has expired or cannot be read",
-                )
-            },
-        ),
+        (15, {"CertificateExpires": ("critical", "10.0.0.1:9100: /etc/etcd/pki/peer.crt expires in 15s")}),
+        (0, EXPIRED),
+        (-HOUR, EXPIRED),
     ],
 )
 def test_a_certificate_of_a_machine_is_named_before_its_end(
@@ -166,7 +165,7 @@ def test_a_certificate_of_a_machine_is_named_before_its_end(
 
 def test_a_certificate_of_the_entry_is_named_once(tool: ServiceMachine) -> None:
     said: dict[int, dict[str, tuple[str, str]]] = {}
-    for days in (15, 13, 6, -1):
+    for days in (15, 13, 6, 0):
         metrics = certificate(days * DAY, age_alerts.ENTRY, secret="openstack-tls")  # noqa: S106 - its name
         said[days] = raised(tool, rules(3), metrics, "20m", "certificates")
     of = "the certificate in Secret openstack-tls"
@@ -174,5 +173,5 @@ def test_a_certificate_of_the_entry_is_named_once(tool: ServiceMachine) -> None:
         15: {},
         13: {"EntryCertificateExpires": ("warning", f"{of} expires in 13d 0h 0m 0s")},
         6: {"EntryCertificateExpires": ("critical", f"{of} expires in 6d 0h 0m 0s")},
-        -1: {"EntryCertificateExpired": ("critical", f"{of} has expired or cannot be read")},
+        0: {"EntryCertificateExpired": ("critical", f"{of} has expired or cannot be read")},
     }
