@@ -435,12 +435,16 @@ def maintenance(  # noqa: PLR0913 - as many options
             metavar="COMMAND",
         ),
     ] = "",
+    admit_stop: Annotated[
+        list[str] | None,
+        typer.Option(help="Let a quorum of a single member stop meanwhile; once for each.", metavar="QUORUM"),
+    ] = None,
 ) -> int:
     """Take a server out of a live stack for maintenance, after asking the living quorums, and back with --end."""
-    from commands.live import maintenance_command
+    from commands.live import maintenance_command, maintenance_request
 
-    request = maintenance_command.MaintenanceRequest(
-        name, pool, batch, max_failed, hold, cold, show_plan, end, abort, do
+    request = maintenance_request.MaintenanceRequest(
+        name, pool, batch, max_failed, hold, cold, show_plan, end, abort, do, tuple(admit_stop or ())
     )
     return maintenance_command.run(_in_charge(), stack, request)
 

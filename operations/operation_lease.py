@@ -63,6 +63,8 @@ class CloudOperation:
     """Of a replacement, the numbers of the OSDs that are lost with the machine."""
     do: str = ""
     """Of a maintenance, the command that each machine that is out gets; "" if it is held instead."""
+    stops: tuple[str, ...] = ()
+    """Of a maintenance, the quorums of a single member that may stop meanwhile."""
     did: tuple[str, ...] = ()
     """Machines on which this command has ended."""
     boots: dict[str, str] = field(default_factory=dict[str, str])
@@ -117,8 +119,9 @@ def command(operation: CloudOperation, stack: str, *options: str) -> str:
         options = (*(("--from", operation.source) if operation.source else ()), *dead, "--confirm", stack)
     if operation.kind == REPLACEMENT and not options:
         options = ("--dead", *(("--with", operation.new) if operation.new else ()))
-    if operation.do and not options:
-        options = ("--do", shlex.quote(operation.do))
+    if operation.kind == MAINTENANCE and not options:
+        options = ("--do", shlex.quote(operation.do)) if operation.do else ()
+        options += tuple(word for quorum in operation.stops for word in ("--admit-stop", quorum))
     program = _COMMANDS.get(operation.kind, operation.kind)
     return " ".join(("quorate", program, _named(operation.subject), *options, "--stack", stack))
 
@@ -293,6 +296,7 @@ def _operation(lease: Object) -> CloudOperation:
         new=text(known, "new"),
         osds=words(known, "osds"),
         do=text(known, "do"),
+        stops=words(known, "stops"),
         did=words(known, "did"),
         boots=texts(known, "boots"),
         source=text(known, "source"),

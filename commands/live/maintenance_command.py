@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
-from blueprint.plan.plan import Plan
 from cluster import eviction
 from cluster.api import ApiError, Unreachable
 from commands import stack
-from commands.live import connection
+from commands.live import connection, maintenance_request
 from commands.live.machine_shell import machine_shell
+from commands.live.maintenance_request import MaintenanceRequest
 from console.errors import UserError
 from operations.live_cluster import LiveCluster
 from operations.living.cloud import LivingCloud, read_cloud, workload_of
 from operations.living.leaving import leave_together
-from operations.maintenance import batches, failure_domains, instances, network_services, plan_text, steps
+from operations.maintenance import batches, instances, network_services, plan_text
 from operations.maintenance.batches import Batches
 from operations.maintenance.failure_domains import MaintenanceDomain
 from operations.maintenance.instance_moves import choices_of
@@ -27,28 +26,6 @@ from operations.maintenance.network_services import NetworkServices
 from operations.maintenance.out_and_back import SETTLE, Maintenance, Stalled, marked
 from operations.operation_lease import CloudOperation, HeldLease, command, current, held
 from text.quoting import printable
-from text.suggestion import did_you_mean
-
-
-@dataclass(frozen=True)
-class MaintenanceRequest:
-    """What the command line asks for."""
-
-    name: str = ""
-    """A server or a machine."""
-    pool: str = ""
-    batch: str = ""
-    max_failed: int | None = None
-    hold: str = ""
-    """The kind of step after which the run stops."""
-    cold: bool = False
-    """Whether instances that do not move live are moved cold."""
-    plan: bool = False
-    end: bool = False
-    abort: bool = False
-    do: str = ""
-    """What runs on each machine that is out: `reboot`, `poweroff`, or a command of a shell. But for `poweroff`, it is
-    then brought back."""
 
 
 def run(root: Path, stack_name: str, request: MaintenanceRequest) -> int:
@@ -58,7 +35,7 @@ def run(root: Path, stack_name: str, request: MaintenanceRequest) -> int:
     pool has failed. Raises UserError with all errors of the request, or with why the run has stopped.
     """
     found = stack.load(root, stack_name)
-    if errors := [*_errors(found.plan, request), *_errors_of_command(found.plan, request)]:
+    if errors := list(maintenance_request.errors(found.plan, request)):
         raise UserError("\n".join(errors))
     if found.is_rendered:
         raise UserError(f"{stack_name} has the target {found.target}: it has no cluster with a server to take out.")
@@ -67,66 +44,10 @@ def run(root: Path, stack_name: str, request: MaintenanceRequest) -> int:
         with machine_shell(found.plan) as shell:
             session = _Session(stack_name, cluster, request, shell)
             if request.pool:
-                return session.pool(_batches(found.plan, request), request)
-            return session.single(_domains(found.plan, request)[0], request)
+                return session.pool(maintenance_request.batches_of(found.plan, request), request)
+            return session.single(maintenance_request.domains(found.plan, request)[0], request)
     except (ApiError, Unreachable) as error:
         raise UserError(f"The run has stopped: {error}\nThe same command goes on where it stopped.") from None
-
-
-def _errors(plan: Plan, request: MaintenanceRequest) -> Iterator[str]:
-    if bool(request.name) is bool(request.pool):
-        yield "Name one server or machine, or a pool with --pool."
-    if request.name and not failure_domains.named(plan, request.name):
-        known = failure_domains.names_of(plan)
-        yield f"There is no server or machine {request.name}{did_you_mean(request.name, known)}."
-    if request.pool and not plan.pool(request.pool):
-        pools = failure_domains.pools_of(plan)
-        yield f"There is no pool {request.pool}{did_you_mean(request.pool, pools)}; pools: {', '.join(pools)}."
-    if request.batch:
-        try:
-            failure_domains.batch_size(request.batch, 1)
-        except ValueError:
-            yield f"--batch {request.batch} is no number from 1, and no percentage from 1% to 100%."
-    if request.max_failed is not None and request.max_failed < 0:
-        yield f"--max-failed {request.max_failed} is below 0."
-    if not request.pool and (request.batch or request.max_failed is not None):
-        yield "--batch and --max-failed need --pool."
-    if request.hold and (request.pool or request.plan or request.end or request.abort):
-        yield "--hold is for a run that takes one server or machine out."
-    elif request.hold and (domain := failure_domains.named(plan, request.name)):
-        known = [step.kind for step in steps.steps(domain) if step.kind in steps.HOLDS]
-        if request.hold not in known:
-            yield f"{request.name} has no step {request.hold} for --hold; it has: {', '.join(known)}."
-    if request.cold and (request.end or request.abort):
-        yield "--cold moves instances away; --end and --abort move none back."
-    if sum((request.plan, request.end, request.abort)) > 1:
-        yield "Use only one of --plan, --end and --abort: a plan shows the way back too."
-
-
-def _errors_of_command(plan: Plan, request: MaintenanceRequest) -> Iterator[str]:
-    if not request.do:
-        return
-    if request.hold or request.end or request.abort:
-        yield "--do is for a run that takes a server or machine out: use it without --hold, --end and --abort."
-    if "\n" in request.do or not request.do.strip():
-        yield "--do needs a command of one line, `reboot` or `poweroff`."
-    for domain in _domains(plan, request):
-        if domain.own is None or domain.own.machine.host_key is None:
-            yield f"--do logs in to {domain.name}, and the stack file has no hostKey of it."
-
-
-def _domains(plan: Plan, request: MaintenanceRequest) -> tuple[MaintenanceDomain, ...]:
-    """Returns what a request names; () if there is nothing of the name."""
-    if request.pool:
-        return failure_domains.of_pool(plan, request.pool)
-    domain = failure_domains.named(plan, request.name)
-    return (domain,) if domain else ()
-
-
-def _batches(plan: Plan, request: MaintenanceRequest) -> Batches:
-    found = failure_domains.of_pool(plan, request.pool)
-    size = failure_domains.batch_size(request.batch or "1", len(found))
-    return Batches(request.pool, found, size, request.max_failed or 0)
 
 
 class _Session:
@@ -138,11 +59,12 @@ class _Session:
         self._cluster = cluster
         self._cold = request.cold
         self._hold = request.hold
+        self._stops = request.stops
 
     def single(self, domain: MaintenanceDomain, request: MaintenanceRequest) -> int:
         if request.plan:
             return self._show(domain)
-        operation = CloudOperation(domain.name, do=request.do)
+        operation = CloudOperation(domain.name, do=request.do, stops=request.stops)
         if request.end or request.abort:
             if not current(self._cluster.api) and not marked(self._cluster, domain):
                 print(f"{domain.name} is not in maintenance. Nothing was changed.")
@@ -154,6 +76,7 @@ class _Session:
             return 0
         with self._held(operation) as lease:
             self._require_command(lease)
+            self._admit_stops(lease)
             self._take_out(domain, lease)
             if not is_held(request.do):
                 self._maintenance(lease).bring_back(domain)
@@ -174,7 +97,7 @@ class _Session:
     def pool(self, wanted: Batches, request: MaintenanceRequest) -> int:
         if request.plan:
             return self._show_pool(wanted)
-        operation = CloudOperation(f"pool {wanted.pool}", do=request.do)
+        operation = CloudOperation(f"pool {wanted.pool}", do=request.do, stops=request.stops)
         if (request.end or request.abort) and not current(self._cluster.api):
             print(f"Pool {wanted.pool} is not in maintenance. Nothing was changed.")
             return 0
@@ -182,6 +105,7 @@ class _Session:
             maintenance = self._maintenance(lease)
             if not (request.end or request.abort):
                 self._require_command(lease)
+                self._admit_stops(lease)
             if request.end or request.abort:
                 batches.bring_batch_back(wanted, maintenance, lease, _say)
             elif not is_held(request.do):
@@ -204,6 +128,12 @@ class _Session:
             )
         if wanted != known:
             lease.change(do=wanted)
+
+    def _admit_stops(self, lease: HeldLease) -> None:
+        """Writes the quorums that may stop into the Lease, beside those of earlier runs of this maintenance."""
+        known = lease.operation.stops
+        if new := [each for each in self._stops if each not in known]:
+            lease.change(stops=(*known, *new))
 
     def _take_out(self, domain: MaintenanceDomain, lease: HeldLease) -> None:
         maintenance = self._maintenance(lease)
@@ -256,7 +186,7 @@ class _Session:
         carries = not processes.isdisjoint(network_services.AGENTS)
         return plan_text.Foreseen(
             domain,
-            leave_together(cloud, domain.name, domain.all),
+            leave_together(cloud, domain.name, domain.all, self._stops),
             pods,
             self._outlooks(domain) if domain.computes else (),
             network_services.carried(self._cluster, cloud, domain.nodes) if carries else NetworkServices(),

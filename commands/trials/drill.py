@@ -17,6 +17,7 @@ from console.errors import UserError
 from console.progress import Reporter
 from contract import COMPUTE_POOL, CONTROLLER_POOL
 from openstack.config.wiring import ENVIRONMENT, wiring
+from operations.living.cloud import quorums_of
 from toolchain import openstack_programs
 from trials.cloud import client, host
 from trials.cloud.drill import disturbances, drill_report, observation, replaced_machine, workloads
@@ -121,6 +122,7 @@ def _with_instances(
     if not computes:
         return {}
     controllers = [node.name for node in planned.pool(CONTROLLER_POOL)]
+    single = [quorum.name for quorum in quorums_of(planned) if quorum.instances == 1]
     last = lab.machine(computes[-1])  # the second instance of a drill is there (Tenant.computes)
     operator = lab_commands.operator(root, lab, name)
 
@@ -141,7 +143,7 @@ def _with_instances(
     return {
         "option": lambda: disturbances.option(lab, change),
         "authority": authority,
-        "reboots": lambda: reboots(lab, CONTROLLER_POOL, controllers, operator),
+        "reboots": lambda: reboots(lab, CONTROLLER_POOL, controllers, operator, single),
         # Instances leave a compute for another one.
         **({"computes": lambda: reboots(lab, COMPUTE_POOL, computes, operator)} if len(computes) > 1 else {}),
         "evacuation": lambda: disturbances.evacuation(lab, last, evacuate),

@@ -7,12 +7,11 @@ counts pods that are ready.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from blueprint.plan.plan import Plan
-from cluster import unready
-from cluster.objects import Object, has_ended, holds, name, number, text, texts
+from cluster.objects import Object, holds, name, number, text, texts
 from contract import NAME
 from operations.living.cloud import OSD, LivingCloud, is_ready, workload_of
 from operations.living.quorum import LivingMember, LivingQuorum
@@ -47,9 +46,12 @@ def leaves(cloud: LivingCloud) -> tuple[Leave, ...]:
     return tuple(question.leave(server, nodes) for server, nodes in sorted(servers_of(cloud.plan).items()))
 
 
-def leave_together(cloud: LivingCloud, called: str, nodes: Sequence[str]) -> Leave:
-    """Returns whether machines of a cloud, by their names, may go all at the same time. `called`: what they are."""
-    return _Question(cloud).leave(called, tuple(nodes))
+def leave_together(cloud: LivingCloud, called: str, nodes: Sequence[str], stops: Collection[str] = ()) -> Leave:
+    """Returns whether machines of a cloud, by their names, may go all at the same time.
+
+    `called`: what they are. `stops`: names of quorums of a single member that may stop meanwhile.
+    """
+    return _Question(cloud, stops).leave(called, tuple(nodes))
 
 
 def servers_of(plan: Plan) -> dict[str, tuple[str, ...]]:
@@ -74,8 +76,9 @@ def in_order(found: Sequence[Leave]) -> tuple[Leave, ...]:
 class _Question:
     """What is computed once for all servers, so that a cloud of a thousand takes no longer for each."""
 
-    def __init__(self, cloud: LivingCloud) -> None:
+    def __init__(self, cloud: LivingCloud, stops: Collection[str] = ()) -> None:
         self.cloud = cloud
+        self._stops = stops
         known = {node.name for node in cloud.plan.machines}
         self._members: dict[str, list[tuple[LivingQuorum, LivingMember]]] = defaultdict(list)
         self._homeless: dict[str, list[LivingMember]] = defaultdict(list)
@@ -89,7 +92,6 @@ class _Question:
         self._pods: dict[str, list[Object]] = defaultdict(list)
         for pod in cloud.pods:
             self._pods[text(pod, "spec", "nodeName")].append(pod)
-        self._unready = {workload_of(pod): pod for pod in cloud.pods if not is_ready(pod) and not has_ended(pod)}
         self._budgets: dict[str, list[Object]] = defaultdict(list)
         for budget in cloud.budgets:
             self._budgets[texts(budget, "spec", "selector", "matchLabels").get(NAME, "")].append(budget)
@@ -113,7 +115,7 @@ class _Question:
                 *self._storage(nodes, pods),
                 *self._blocking(pods),
             ),
-            (*self._elections(here), *self._instances(nodes)),
+            (*self._stopping(here), *self._elections(here), *self._instances(nodes)),
             lost=sum(not member.counts for _, member in here),
         )
 
@@ -124,9 +126,14 @@ class _Question:
             if quorum.name in asked:
                 continue
             asked.add(quorum.name)
+            if quorum.name in self._stops:
+                continue
             left = quorum.counting - gone[quorum.name]
             if quorum.standing == "unknown":
                 yield f"{quorum.name} could not be asked: {member.says}"
+            elif gone[quorum.name] and len(quorum.voters) == 1:
+                option = f"--admit-stop {quorum.name}"
+                yield f"{quorum.name} has no other member; `maintenance {option}` lets it stop meanwhile"
             elif gone[quorum.name] and left < quorum.needed:
                 lost = [each.name for each in quorum.voters if not each.counts]
                 without = f"; lost already: {', '.join(lost)}" if lost else ""
@@ -161,7 +168,7 @@ class _Question:
                 yield f"pool {pool.name} would have {pool.copies - hosts} copies, and serves with {pool.least}"
 
     def _blocking(self, own: Sequence[Object]) -> Iterator[str]:
-        """Yields the budgets that admit no eviction, each with a pod that it waits for. A quorum says more than one."""
+        """Yields the budgets that admit no eviction. A quorum says more than its budget."""
         quorums = {quorum.name for quorum in self.cloud.quorums}
         here = Counter(workload_of(pod) for pod in own if is_ready(pod))
         for workload, pods in here.items():
@@ -169,13 +176,12 @@ class _Question:
                 continue
             for budget in self._budgets.get(workload, ()):
                 if not number(budget, "status", "disruptionsAllowed"):
-                    refuses = f"budget {name(budget)} admits no eviction now, and {pods} of its pods run here"
-                    yield f"{refuses}{self._waits_for(workload)}"
+                    yield f"budget {name(budget)} admits no eviction now, and {pods} of its pods run here"
 
-    def _waits_for(self, workload: str) -> str:
-        if (pod := self._unready.get(workload)) is None:
-            return ""
-        return f"; it waits for {name(pod)} on {text(pod, 'spec', 'nodeName') or 'no node'}: {unready.why(pod)}"
+    def _stopping(self, here: Sequence[tuple[LivingQuorum, LivingMember]]) -> Iterator[str]:
+        for quorum, _ in here:
+            if quorum.name in self._stops:
+                yield f"{quorum.name} stops until its only member is back"
 
     def _elections(self, here: Sequence[tuple[LivingQuorum, LivingMember]]) -> Iterator[str]:
         for quorum, member in here:

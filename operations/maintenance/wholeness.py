@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cluster import unready
 from cluster.objects import at, has_ended, holds, name, text
 from operations.living.cloud import LivingCloud, is_ready
 from operations.maintenance.failure_domains import MaintenanceDomain
@@ -54,7 +53,7 @@ def _pods(cloud: LivingCloud, domain: MaintenanceDomain) -> Iterator[str]:
     for pod in cloud.pods:
         here = text(pod, "spec", "nodeName") in domain.nodes
         if here and not is_ready(pod) and not has_ended(pod):
-            yield f"pod {name(pod)} on {text(pod, 'spec', 'nodeName')} is not ready: {unready.why(pod)}"
+            yield f"pod {name(pod)} on {text(pod, 'spec', 'nodeName')} is not ready"
 
 
 def _agents(cloud: LivingCloud, domain: MaintenanceDomain) -> Iterator[str]:

@@ -15,7 +15,7 @@ from cluster.api import Api
 from cluster.objects import Object
 from commands import stack
 from commands.live import maintenance_command
-from commands.live.maintenance_command import MaintenanceRequest
+from commands.live.maintenance_request import MaintenanceRequest
 from console.errors import UserError
 from contract import MAINTENANCE, OPERATION
 from operations import operation_lease
@@ -310,16 +310,12 @@ def test_many_instances_are_counted(cloud: SmallCloud) -> None:
 def test_a_stalled_eviction_names_what_blocks_it(cloud: SmallCloud, capsys: pytest.CaptureFixture[str]) -> None:
     cloud.blocked.add("api-messaging1")
     cloud.pods["api-virt3"]["status"]["conditions"][0]["status"] = "False"
-    pulls = {"name": "api", "image": "kolla/keystone", "state": {"waiting": {"reason": "ImagePullBackOff"}}}
-    cloud.pods["api-virt3"]["status"]["containerStatuses"] = [pulls]
     with pytest.raises(UserError, match="1 pods have not left messaging1") as stalled:
         do("messaging1")
     reason = "api-messaging1: Cannot evict pod.; The disruption budget api-messaging1 needs 2 healthy pods"
     assert reason in str(stalled.value)
-    waits = "api-virt3 on virt3 is not ready, and its budget waits for it: ImagePullBackOff of kolla/keystone"
-    assert waits in str(stalled.value)
-    printed = said(capsys)
-    assert (printed.count(reason), printed.count(waits)) == (1, 1), "each reason is said once, while the run waits"
+    assert "api-virt3 on virt3 is not ready, and its budget waits for it" in str(stalled.value)
+    assert said(capsys).count(reason) == 1, "each reason is said once"
     cloud.blocked.clear()
     assert do("messaging1") == 0
 
@@ -399,50 +395,6 @@ def test_marks_without_a_lease_are_ended(cloud: SmallCloud) -> None:
     cloud.leases.clear()
     assert do("virt1", end=True) == 0
     assert not any(node["spec"].get("unschedulable") for node in cloud.nodes.values())
-
-
-@pytest.mark.parametrize(
-    ("values", "errors"),
-    [
-        ({}, ["Name one server or machine, or a pool with --pool."]),
-        ({"name": "virt1", "pool": "compute"}, ["Name one server or machine, or a pool with --pool."]),
-        ({"name": "virt11"}, ["There is no server or machine virt11 (did you mean 'virt1'?)."]),
-        (
-            {"pool": "computes", "batch": "0%", "max_failed": -1, "plan": True, "end": True},
-            [
-                "There is no pool computes (did you mean 'compute'?); "
-                "pools: compute, master, mysqld, rabbitmq, storage.",
-                "--batch 0% is no number from 1, and no percentage from 1% to 100%.",
-                "--max-failed -1 is below 0.",
-                "Use only one of --plan, --end and --abort: a plan shows the way back too.",
-            ],
-        ),
-        ({"name": "virt1", "batch": "2"}, ["--batch and --max-failed need --pool."]),
-        ({"name": "virt1", "max_failed": 0}, ["--batch and --max-failed need --pool."]),
-        (
-            {"name": "virt1", "hold": "empty", "end": True},
-            ["--hold is for a run that takes one server or machine out."],
-        ),
-        ({"pool": "compute", "hold": "empty"}, ["--hold is for a run that takes one server or machine out."]),
-        ({"name": "messaging1", "hold": "empty"}, ["messaging1 has no step empty for --hold; it has: cordon."]),
-        (
-            {"name": "virt1", "cold": True, "end": True},
-            ["--cold moves instances away; --end and --abort move none back."],
-        ),
-    ],
-)
-def test_bad_input_is_named_all_at_once(cloud: SmallCloud, values: dict[str, Any], errors: list[str]) -> None:
-    with pytest.raises(UserError) as refused:
-        do(**values)
-    assert str(refused.value).splitlines() == errors
-    assert cloud.changes == []
-
-
-@pytest.mark.parametrize("batch", ["101%", "-1", "1.5", "ten", "%", "1 %", "٣"])
-def test_other_batches_are_refused(cloud: SmallCloud, batch: str) -> None:
-    with pytest.raises(UserError, match="--batch"):
-        do(pool="compute", batch=batch)
-    assert cloud.changes == []
 
 
 def test_a_rendered_stack_has_no_cluster() -> None:

@@ -13,10 +13,11 @@ import yaml
 
 from blueprint.plan.nodes import Node
 from blueprint.plan.plan import Plan
+from blueprint.plan.planner import plan
 from cluster.pod_exec import CommandOutput
 from commands import stack
 from commands.live import maintenance_command
-from commands.live.maintenance_command import MaintenanceRequest
+from commands.live.maintenance_request import MaintenanceRequest
 from commands.stack import ValidStack
 from commands.trials.lab_stack import with_host_keys
 from console.errors import UserError
@@ -31,12 +32,13 @@ LOAD = stack.load
 UPGRADE = "apt-get -y upgrade"
 
 
-def reachable() -> ValidStack:
-    """The stack dev with a host key of every machine."""
-    written = yaml.safe_load(STACKS["dev"].read_text(encoding="utf-8"))["config"]
+def reachable(name: str = "dev") -> ValidStack:
+    """A stack with a host key of every machine."""
+    written = yaml.safe_load(STACKS[name].read_text(encoding="utf-8"))["config"]
     config = {key.removeprefix("quorate:"): value for key, value in written.items()}
-    keys = {node.name: ssh_key.derived(node.name).public for node in PLAN.machines}
-    config["servers"] = with_host_keys(config["servers"], PLAN.settings, keys)
+    found = plan(parsed(config))
+    keys = {node.name: ssh_key.derived(node.name).public for node in found.machines}
+    config["servers"] = with_host_keys(config["servers"], found.settings, keys)
     return replace(LOAD(ROOT, "dev"), settings=parsed(config))
 
 
@@ -86,10 +88,10 @@ def cloud(monkeypatch: pytest.MonkeyPatch) -> SmallCloud:
     return reach(monkeypatch, SmallCloud()).cloud
 
 
-def reach(monkeypatch: pytest.MonkeyPatch, cloud: SmallCloud) -> Machines:
-    """Makes the stack "dev" live, with this cloud as its cluster; returns its machines."""
+def reach(monkeypatch: pytest.MonkeyPatch, cloud: SmallCloud, found: ValidStack = STACK) -> Machines:
+    """Makes a stack live, with this cloud as its cluster; returns its machines."""
     machines = Machines(cloud)
-    make_live(monkeypatch, cloud, STACK)
+    make_live(monkeypatch, cloud, found)
     monkeypatch.setattr(maintenance_command, "machine_shell", machines.shell)
     monkeypatch.setattr(machine_command, "PAUSE", 0.0)
     return machines
@@ -229,6 +231,36 @@ def test_a_quorum_that_answers_late_does_not_stop_the_command(
     assert maintain("messaging1", do=UPGRADE) == 0
     assert "waits: rabbitmq has no majority\n" in capsys.readouterr().out
     assert whole(machines.cloud)
+
+
+def test_a_quorum_of_a_single_member_stops_if_it_may(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = reachable("three-servers")
+    cloud = reach(monkeypatch, SmallCloud(plan(found.settings)), found).cloud
+    name = cloud.homes["elasticsearch-kibana-0"]
+    option = "--admit-stop elasticsearch-kibana"
+    refusal = f"elasticsearch-kibana has no other member; `maintenance {option}` lets it stop meanwhile"
+    assert maintain(name, do="reboot", plan=True) == 3
+    assert f"  - {refusal}\n" in capsys.readouterr().out
+    with pytest.raises(UserError, match=refusal):
+        maintain(name, do="reboot")
+    assert whole(cloud)
+    stops = ("elasticsearch-kibana",)
+    assert maintain(name, do="reboot", stops=stops, plan=True) == 0
+    assert "elasticsearch-kibana stops until its only member is back" in capsys.readouterr().out
+    # A run that goes on knows from the Lease what may stop.
+    cloud.kill_after = len(cloud.changes) + 5
+    with pytest.raises(Killed):
+        maintain(name, do="reboot", stops=stops)
+    cloud.kill_after = None
+    cloud.forget_holder()
+    assert operation_lease.command(operation_lease.CloudOperation(name, do="reboot", stops=stops), "dev") == (
+        f"quorate maintenance {name} --do reboot {option} --stack dev"
+    )
+    assert maintain(name, do="reboot") == 0
+    assert "evict elasticsearch-kibana-0" in cloud.changes
+    assert whole(cloud)
 
 
 def test_a_command_that_fails_leaves_the_machine_out(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -71,12 +71,12 @@ def test_a_machine_that_ends_is_started(
     monkeypatch.setattr(power, "switch_on", switch_on)
     (tmp_path / directory).mkdir()
     monkeypatch.chdir(tmp_path / directory)
-    disturbance = reboots.reboots(lab, "controller", ["controller1", "controller2"], operator)
+    disturbance = reboots.reboots(lab, "controller", ["controller1", "controller2"], operator, ["elasticsearch-kibana"])
     assert not {"controller1", "controller2"} & {each.name for each in disturbance.witnesses}
     problems = disturbance.act(list, quiet)
     assert started.is_set()
     assert Path("called").read_text(encoding="utf-8") == (
-        "maintenance --pool controller --do reboot --stack three-servers-cloud"
+        "maintenance --pool controller --do reboot --admit-stop elasticsearch-kibana --stack three-servers-cloud"
     )
     if directory == "passes":
         assert list(problems) == []

@@ -19,11 +19,15 @@ PERIOD = 1.0
 """Seconds between two looks whether a machine has ended."""
 
 
-def reboots(lab: Lab, pool: str, names: Sequence[str], operator: Operator) -> Disturbance:
-    """Reboots all machines of a pool by `quorate maintenance --do reboot`. `names`: the pool's machines."""
+def reboots(lab: Lab, pool: str, names: Sequence[str], operator: Operator, stops: Sequence[str] = ()) -> Disturbance:
+    """Reboots all machines of a pool by `quorate maintenance --do reboot`.
+
+    `names`: the pool's machines. `stops`: the quorums of a single member, which may be on one of them.
+    """
 
     def act(_wait: Wait, say: Say) -> Sequence[str]:
-        maintenance = ("maintenance", "--pool", pool, "--do", "reboot")
+        admitted = (word for quorum in stops for word in ("--admit-stop", quorum))
+        maintenance = ("maintenance", "--pool", pool, "--do", "reboot", *admitted)
         try:
             with _booting([lab.machine(name) for name in names], say):
                 operator.is_killed(*maintenance, at=KILLED_AT, say=say)
