@@ -2,7 +2,7 @@
 
 It watches Services, EndpointSlices and namespaces as kube-proxy does, through the node's own way to the API servers.
 A lookup of the cluster's names therefore leaves the node only while this pod does not run (ADR 26). Names of the
-outside are forwarded to the node's own name servers, and cached.
+outside are forwarded to the node's own name servers, and cached; those below svc are none.
 
 The address belongs to the machine and not to the pod. While the pod does not run, the kernel refuses queries at once,
 and resolvers ask the second name server, the Service of CoreDNS's Deployment, without a timeout.
@@ -35,7 +35,7 @@ COREFILE = """\
     errors
     health {address}:{health}
     ready {address}:{ready}
-    kubernetes cluster.local in-addr.arpa ip6.arpa {{
+    kubernetes cluster.local svc in-addr.arpa ip6.arpa {{
         pods insecure
         fallthrough in-addr.arpa ip6.arpa
     }}
@@ -51,7 +51,11 @@ COREFILE = """\
 }}
 """
 """kubeadm's Corefile, bound to one address, without metrics. The cluster's names have CoreDNS's default TTL of 5 s
-instead of 30 s: asking again costs nothing on the same node. A change restarts the pods instead of `reload`."""
+instead of 30 s: asking again costs nothing on the same node. A change restarts the pods instead of `reload`.
+
+The zone svc has no names. A resolver that finds none with the cluster's domain asks without it, for example for
+rabbitmq-2.rabbitmq-members.openstack.svc while this member has no pod. Forwarded, each such look-up took 8 s at a site
+whose name servers do not answer, and members that ask for each other answered nobody meanwhile."""
 
 _UNIT_TEXT = f"""\
 [Unit]

@@ -32,6 +32,10 @@ HEADLESS = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
 NODE, POD = f"dns-{os.getpid()}-node", f"dns-{os.getpid()}-pod"
 """Network namespaces of a node and of a pod on it."""
 SERVICE = "10.96.0.10"
+SILENT = "192.0.2.1"
+"""A name server of the outside that does not answer: addresses of documentation are routed nowhere."""
+NXDOMAIN = 3
+"""The code for a name that does not exist (RFC 1035, 4.1.1)."""
 RESPONDER = """
 import socket, sys
 server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -70,6 +74,7 @@ def test_names_follow_the_cluster_and_outlive_its_api(binaries: Path, coredns: P
         _create(plane.api, "database", ["10.244.1.5"])
         port = _free_port()
         text = node_dns.corefile().replace(".:53", f".:{port}").replace(NODE_DNS, "127.0.0.1")
+        text = text.replace("/etc/resolv.conf", SILENT)
         for plugin, default in (("health", node_dns.HEALTH), ("ready", node_dns.READY)):
             text = text.replace(f"{plugin} 127.0.0.1:{default}", f"{plugin} 127.0.0.1:{_free_port()}")
         text = text.replace("pods insecure", f"pods insecure\n        kubeconfig {plane.kubeconfig}")
@@ -84,6 +89,9 @@ def test_names_follow_the_cluster_and_outlive_its_api(binaries: Path, coredns: P
             content="application/merge-patch+json",
         )
         _await(port, {"10.244.2.6"}, 2)
+        assert _code(port, "gone.database.default.svc.cluster.local") == NXDOMAIN
+        # The last name that a resolver tries is the one without the cluster's domain.
+        assert _code(port, "gone.database.default.svc") == NXDOMAIN
 
         server = next(each for each in plane.processes.running if each.name == "kube-apiserver")
         server.child.kill()
@@ -131,6 +139,20 @@ def _create(api: Api, name: str, addresses: Sequence[str]) -> None:
     api.ask("POST", HEADLESS, slice_)
 
 
+def _code(port: int, name: str) -> int:
+    """Returns the code of a server's answer. Raises TimeoutError if there is none within a second."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+        client.settimeout(1)
+        client.connect(("127.0.0.1", port))
+        client.send(_query(name))
+        return client.recv(4096)[3] & 0xF
+
+
+def _query(name: str) -> bytes:
+    labels = b"".join(bytes([len(part)]) + part.encode() for part in name.split("."))
+    return struct.pack(">HHHHHH", 1, 0x100, 1, 0, 0, 0) + labels + b"\0\0\1\0\1"
+
+
 def _await(port: int, expected: set[str], seconds: float) -> None:
     end = time.monotonic() + seconds
     while (found := _addresses(port)) != expected:
@@ -140,12 +162,13 @@ def _await(port: int, expected: set[str], seconds: float) -> None:
 
 def _addresses(port: int) -> set[str]:
     """Returns the addresses of the Service `database`; none if the server has no answer yet."""
-    name = b"".join(bytes([len(part)]) + part for part in b"database.default.svc.cluster.local".split(b"."))
+    query = _query("database.default.svc.cluster.local")
+    name = query[12:-5]
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
         client.settimeout(2)
         client.connect(("127.0.0.1", port))
         try:
-            client.send(struct.pack(">HHHHHH", 1, 0x100, 1, 0, 0, 0) + name + b"\0\0\1\0\1")
+            client.send(query)
             answer = client.recv(4096)
         except OSError:
             return set()
