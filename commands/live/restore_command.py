@@ -1,4 +1,7 @@
-"""`quorate restore`: makes etcd anew of one member's data or of a copy, or restores a Galera (galera_restore.py)."""
+"""`quorate restore`: makes etcd anew of one member's data or of a copy.
+
+galera_restore.py restores a Galera, and survivor_restore.py lets one or a RabbitMQ go on with what a member has.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from pathlib import Path
 
 from blueprint.plan.plan import Plan
 from commands import stack
-from commands.live import galera_restore
+from commands.live import galera_restore, survivor_restore
 from commands.live.machine_shell import machine_shell
 from commands.live.restore_request import RestoreRequest
 from console.errors import UserError
@@ -20,13 +23,15 @@ from text.suggestion import did_you_mean
 
 
 def run(root: Path, stack_name: str, request: RestoreRequest) -> int:
-    """Restores etcd or a Galera of a stack, or prints the plan.
+    """Restores etcd, a Galera or a RabbitMQ of a stack, or prints the plan.
 
     Returns 0 if it is done, or with `plan` if it can be; 3 with `plan` if it cannot. Raises UserError with why it is
     not done, or why the run has stopped.
     """
     found = stack.load(root, stack_name)
     _require(found.plan, found.is_rendered, stack_name, request)
+    if request.what in wiring(found.plan, ENVIRONMENT).brokers:
+        return survivor_restore.restore_broker(root, found, request)
     if request.what != ETCD:
         return galera_restore.run(root, found, request)
     with machine_shell(found.plan) as shell:
@@ -34,7 +39,8 @@ def run(root: Path, stack_name: str, request: RestoreRequest) -> int:
 
 
 def _require(plan: Plan, is_rendered: bool, stack_name: str, request: RestoreRequest) -> None:
-    known = (ETCD, *wiring(plan, ENVIRONMENT).galeras)
+    around = wiring(plan, ENVIRONMENT)
+    known = (ETCD, *around.galeras, *around.brokers)
     if request.what not in known:
         advice = did_you_mean(request.what, known) or f": write one of {', '.join(known)}"
         raise UserError(f"{request.what} cannot be restored by this command{advice}.")

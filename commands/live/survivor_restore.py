@@ -1,22 +1,28 @@
-"""`quorate restore mysqld` after the other members were lost for good: goes on with the data of one member."""
+"""`quorate restore mysqld`, or rabbitmq, after the other members were lost: goes on with the data of one."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 
+from cluster.api import ApiError, Unreachable
+from commands.live import connection
 from commands.live.restore_request import RestoreRequest
+from commands.stack import ValidStack
 from console.errors import UserError
 from operations.live_cluster import LiveCluster
-from operations.living.cloud import read_cloud
+from operations.living.cloud import members_of, quorums_of, read_cloud
 from operations.operation_lease import RESTORATION, CloudOperation, current, require_same
 from operations.replacement.dead_machine import DeadMachine, members_on, volumes_of
 from operations.replacement.signs_of_life import signs
-from operations.restoration import galera_members, galera_survivor, survivor_text
-from operations.restoration.galera_going_on import GaleraGoingOn
-from operations.restoration.galera_members import GaleraMember
+from operations.restoration import survivor_choice, survivor_text, survivors
+from operations.restoration.going_on import GoingOn
+from operations.restoration.survivor_programs import PROGRAMS
+from operations.restoration.survivors import Survivor, SurvivorProgram
 from text.quoting import printable
+from text.suggestion import did_you_mean
 
 
 def is_meant(cluster: LiveCluster, request: RestoreRequest, names: Sequence[str]) -> bool:
@@ -31,8 +37,23 @@ def is_meant(cluster: LiveCluster, request: RestoreRequest, names: Sequence[str]
         return True
     if begun := _begun(cluster, request):
         return begun.source in names
-    members = galera_members.look(cluster, request.what)
-    return not any(each.primary for each in members) and any(each.has_data for each in members)
+    members = survivors.look(cluster, _program(cluster, request.what), request.what)
+    return not any(each.serves for each in members) and any(each.data for each in members)
+
+
+def restore_broker(root: Path, found: ValidStack, request: RestoreRequest) -> int:
+    """Lets a RabbitMQ of a stack go on with a member's data: it has no backup.
+
+    The rest is as for galera_restore.run.
+    """
+    names = members_of(next(each for each in quorums_of(found.plan) if each.name == request.what))
+    if request.source and request.source not in names:
+        raise UserError(f"--from {request.source} is no member of {request.what}{did_you_mean(request.source, names)}.")
+    cluster = connection.connect(root, found)
+    try:
+        return run(cluster, found.name, request)
+    except (ApiError, Unreachable) as error:
+        raise UserError(f"The run has stopped: {error}\nThe same command goes on where it stopped.") from None
 
 
 def run(cluster: LiveCluster, stack: str, request: RestoreRequest) -> int:
@@ -40,13 +61,14 @@ def run(cluster: LiveCluster, stack: str, request: RestoreRequest) -> int:
     begun = _begun(cluster, request)
     if begun and begun.source and not request.source:
         request = replace(request, source=begun.source, dead=request.dead or begun.out)
-    members = galera_members.look(cluster, request.what, request.dead)
+    program = _program(cluster, request.what)
+    members = survivors.look(cluster, program, request.what, request.dead)
     now = datetime.now(UTC)
     _say(survivor_text.found(request.what, members, now))
     try:
         if operation := current(cluster.api):
             require_same(operation, CloudOperation(request.what, RESTORATION), stack)
-        source = _source(cluster, members, request, begun)
+        source = _source(cluster, program, members, request, begun)
     except UserError as refusal:
         message = f"{request.what} does not go on:\n{refusal}"
         if not request.plan:
@@ -55,7 +77,7 @@ def run(cluster: LiveCluster, stack: str, request: RestoreRequest) -> int:
         return 3
     others = tuple(each for each in members if not each.problem and each.name != source.name)
     lost = tuple(each for each in members if each.problem)
-    going_on = GaleraGoingOn(cluster, stack, request.what, source, others, lost, request.dead)
+    going_on = GoingOn(cluster, stack, request.what, program, source, others, lost, request.dead)
     _say(survivor_text.plan(going_on, now))
     if request.plan:
         return 0
@@ -66,7 +88,7 @@ def run(cluster: LiveCluster, stack: str, request: RestoreRequest) -> int:
     for machine in request.dead:
         _say(
             f"{machine} is cordoned and must stay off until it is removed (`quorate replace {machine} --stack {stack} "
-            "--plan`). If it comes back after all, uncordon it: its member takes all data over."
+            "--plan`)."
         )
     return 0
 
@@ -77,14 +99,23 @@ def _begun(cluster: LiveCluster, request: RestoreRequest) -> CloudOperation | No
     return found if found and (found.kind, found.subject) == (RESTORATION, request.what) else None
 
 
+def _program(cluster: LiveCluster, quorum: str) -> SurvivorProgram:
+    return PROGRAMS[next(each.process for each in quorums_of(cluster.plan) if each.name == quorum)]
+
+
 def _source(
-    cluster: LiveCluster, members: Sequence[GaleraMember], request: RestoreRequest, begun: CloudOperation | None
-) -> GaleraMember:
+    cluster: LiveCluster,
+    program: SurvivorProgram,
+    members: Sequence[Survivor],
+    request: RestoreRequest,
+    begun: CloudOperation | None,
+) -> Survivor:
     if begun and begun.source and begun.source == request.source:
         for each in members:
-            if each.name == begun.source and each.primary:
+            if each.name == begun.source and each.serves:
                 return each
-    return galera_survivor.chosen(members, request.source, request.dead, _signs(cluster, request.dead))
+    alive = _signs(cluster, request.dead)
+    return survivor_choice.chosen(members, request.source, request.dead, alive, alone=not program.restarts)
 
 
 def _signs(cluster: LiveCluster, dead: Sequence[str]) -> list[str]:

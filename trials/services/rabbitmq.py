@@ -33,7 +33,7 @@ _PROGRAM = """\
 cd /var/lib/rabbitmq
 exec /usr/lib/rabbitmq/bin/rabbitmq-server "$@"
 """
-_STREAM = """\
+STREAM = """\
 rabbit_amqqueue:declare(rabbit_misc:r(<<"/">>, queue, <<"stream">>), true, false,
                         [{<<"x-queue-type">>, longstr, <<"stream">>}], none, <<"trial">>)."""
 _LOAD = Path(__file__).with_name("rabbitmq_load.py")
@@ -298,7 +298,7 @@ def _cut(cluster: RabbitmqCluster, number: int) -> list[str]:
 def lost_disk(cluster: RabbitmqCluster) -> list[str]:
     """The member with ordinal 0 is forgotten, starts without its data, and joins the others and their streams again."""
     first, second, *_ = cluster.members
-    cluster.control(first, "eval", _STREAM)
+    cluster.control(first, "eval", STREAM)
     require(cluster.replicas("stream") == len(cluster.members), "the stream has a replica on each member")
     cluster.kill(first)
     node = f"rabbit@{first}.{cluster.name}-members.{DOMAIN}"

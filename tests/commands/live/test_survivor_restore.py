@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 
 from commands import stack
-from commands.live import galera_restore
+from commands.live import galera_restore, restore_command
 from commands.live.restore_request import RestoreRequest
 from console.errors import UserError
 from operations import operation_lease
 from operations.operation_lease import RESTORATION, CloudOperation, held
 from tests.operations.maintenance.small_cloud import Killed
-from tests.operations.restoration.lost_galera import UUID, LostGalera, use_lost
+from tests.operations.restoration.lost_majority import UUID, LostGalera, use_lost
 from tests.stacks import ROOT
 
 
@@ -21,6 +21,8 @@ from tests.stacks import ROOT
 def cloud(monkeypatch: pytest.MonkeyPatch) -> LostGalera:
     found = LostGalera()
     use_lost(monkeypatch, found)
+    live = replace(stack.load(ROOT, "dev"), target="live")
+    monkeypatch.setattr(stack, "load", lambda _root, _name: live)  # type: ignore[misc]
     return found
 
 
@@ -30,9 +32,10 @@ def dead(cloud: LostGalera) -> tuple[str, ...]:
     return cloud.die("mysqld-0"), cloud.die("mysqld-1")
 
 
-def restore(wanted: str = "", dead: tuple[str, ...] = (), *, plan: bool = False, confirm: str = "dev") -> int:
-    found = replace(stack.load(ROOT, "dev"), target="live")
-    return galera_restore.run(ROOT, found, RestoreRequest("mysqld", wanted, dead, plan, "" if plan else confirm))
+def restore(
+    wanted: str = "", dead: tuple[str, ...] = (), *, what: str = "mysqld", plan: bool = False, confirm: str = "dev"
+) -> int:
+    return restore_command.run(ROOT, "live", RestoreRequest(what, wanted, dead, plan, "" if plan else confirm))
 
 
 def changes(cloud: LostGalera) -> list[str]:
@@ -60,12 +63,12 @@ def test_the_plan_says_what_each_has_and_changes_nothing(
     assert restore(dead=dead, plan=True) == 0
     said = capsys.readouterr().out
     assert f"    mysqld-0 on {dead[0]}: not asked: its pod was not asked: dial tcp: i/o timeout\n" in said
-    assert f"        data: {UUID}:102\n" in said
-    assert "last primary component: mysqld-0, mysqld-1, mysqld-2; in it until " in said
+    assert f"        data: {UUID}:102; took part until " in said
+    assert "        the members that it knows of: mysqld-0, mysqld-1, mysqld-2\n" in said
     assert " UTC, 12 min ago\n" in said
-    assert "From the data of mysqld-2, at 102, which took part until " in said
+    assert f"From the data of mysqld-2 ({UUID}:102), which took part until " in said
     assert f"  1. cordon {dead[0]} and {dead[1]}, and delete the pods of the members there" in said
-    assert "  2. mark the data of mysqld-2" in said
+    assert "  2. mysqld-2: mark its data as that of a new cluster" in said
     assert "  4. wait until mysqld-2 takes part" in said
     assert cloud.changes == []
     with pytest.raises(UserError, match=r"Nothing was changed\. To do this, add --confirm dev\."):
@@ -91,7 +94,7 @@ def test_a_majority_is_not_given_up(cloud: LostGalera, capsys: pytest.CaptureFix
     machine = cloud.die("mysqld-0")
     cloud.says["mysqld-1"]["primary"] = cloud.says["mysqld-2"]["primary"] = True
     assert restore("mysqld-2", (machine,), plan=True) == 3
-    assert "  - mysqld-1, mysqld-2 is in a primary component" in capsys.readouterr().out
+    assert "  - mysqld-1, mysqld-2 has a majority" in capsys.readouterr().out
     assert cloud.changes == []
 
 
@@ -154,7 +157,7 @@ def test_a_member_that_does_not_start_is_awaited_again(cloud: LostGalera, dead: 
 
 def test_data_that_was_not_marked_keeps_its_pod(cloud: LostGalera, dead: tuple[str, ...]) -> None:
     cloud.refuses = "mysqld-2 is in a primary component"
-    with pytest.raises(UserError, match=r"was not marked: mysqld-2 is in a primary component\. Run the same"):
+    with pytest.raises(UserError, match=r"was not let go on: mysqld-2 is in a primary component\. Run the same"):
         restore(dead=dead)
     assert "delete pod mysqld-2" not in changes(cloud)
 
@@ -188,6 +191,46 @@ def test_a_backup_that_is_being_restored_goes_on(
         pass
     assert restore(plan=True) == 0
     assert "From the newest backup in the volume of backups" in capsys.readouterr().out
+
+
+def test_a_broker_goes_on_without_a_restart(cloud: LostGalera, capsys: pytest.CaptureFixture[str]) -> None:
+    dead = (cloud.die("rabbitmq-0"), cloud.die("rabbitmq-1"))
+    assert restore(what="rabbitmq", plan=True) == 3
+    assert restore(what="rabbitmq", dead=dead, plan=True) == 0
+    said = capsys.readouterr().out
+    assert "    rabbitmq-2 on messaging3: 1 of 3 members run\n        data: 35 quorum queues, 4 streams; took" in said
+    assert "  2. rabbitmq-2: remove the others from its metadata and its quorum queues" in said
+    assert "  3. wait until rabbitmq-2 takes part\n" in said
+    assert "Streams are deleted with what is in them" in said
+    assert restore(what="rabbitmq", dead=dead) == 0
+    assert changes(cloud)[2:] == ["delete pod rabbitmq-0", "delete pod rabbitmq-1", "mark rabbitmq-2"]
+    assert "rabbitmq of dev runs with 1 of 3 members." in capsys.readouterr().out
+
+
+def test_a_broker_that_was_left_half_way_goes_on(cloud: LostGalera) -> None:
+    """Its metadata have one member already, and its queues may not."""
+    dead = (cloud.die("rabbitmq-0"), cloud.die("rabbitmq-1"))
+    cloud.refuses = "4 streams without a majority are not deleted yet"
+    with pytest.raises(UserError, match=r"4 streams without a majority are not deleted yet\. Run the same command"):
+        restore(what="rabbitmq", dead=dead)
+    cloud.refuses = ""
+    cloud.brokers = ["rabbitmq-2"]
+    assert restore(what="rabbitmq") == 0
+    assert changes(cloud)[-1] == "mark rabbitmq-2"
+    assert cloud.leases == {}
+
+
+def test_two_brokers_are_a_majority_or_none_goes_on(cloud: LostGalera, capsys: pytest.CaptureFixture[str]) -> None:
+    machine = cloud.die("rabbitmq-0")
+    assert restore(what="rabbitmq", dead=(machine,), plan=True) == 3
+    assert "rabbitmq-1, rabbitmq-2 has a majority" in capsys.readouterr().out
+    assert cloud.changes == []
+
+
+def test_a_broker_has_no_backup(cloud: LostGalera) -> None:
+    with pytest.raises(UserError, match="--from 2026-11-28T02-17-04Z is no member of rabbitmq"):
+        restore("2026-11-28T02-17-04Z", what="rabbitmq")
+    assert cloud.changes == []
 
 
 def test_a_backup_needs_no_dead_machine(cloud: LostGalera) -> None:

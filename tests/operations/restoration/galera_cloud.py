@@ -15,7 +15,7 @@ from cluster.pod_exec import CommandOutput, PodContainer
 from operations import action_job
 from operations.live_cluster import LiveCluster
 from operations.living.quorum import LivingMember, LivingQuorum
-from operations.restoration import galera_members, galera_restoration, volume_pod
+from operations.restoration import galera_restoration, survivors, volume_pod
 from tests.operations.maintenance.small_cloud import SmallCloud, use
 
 BACKUP_TIME = "2026-11-28T02-17-04Z"
@@ -147,7 +147,7 @@ def use_galera(monkeypatch: pytest.MonkeyPatch, cloud: GaleraCloud) -> None:
     monkeypatch.setattr(galera_restoration, "read_quorum", cloud.read_quorum)
     monkeypatch.setattr(volume_pod, "run_in_pod", cloud.receive)
     monkeypatch.setattr(galera_restoration, "run_in_pod", cloud.marks)
-    monkeypatch.setattr(galera_members, "run_in_pod", cloud.serves)
+    monkeypatch.setattr(survivors, "run_in_pod", cloud.serves)
 
     def failed(_api: Api, _job: Object) -> str:
         return "no space"

@@ -11,6 +11,7 @@ from tests.stacks import full_size, parsed, two_brokers
 from tests.trials.services.judge import judge
 from tests.trials.services.stack import objects
 from trials.services import rabbitmq as proof
+from trials.services import rabbitmq_survivor
 from trials.services.containers import TriedContainer, read
 
 pytestmark = pytest.mark.waits
@@ -18,6 +19,13 @@ pytestmark = pytest.mark.waits
 
 def test_rabbitmq_keeps_what_it_confirmed(root: Path, containers: Mapping[str, TriedContainer]) -> None:
     judge(proof.prove(root, containers["rabbitmq/rabbitmq"], proof.QUICK))
+
+
+@pytest.mark.heavy
+def test_one_of_three_goes_on_after_two_were_lost_for_good(
+    root: Path, containers: Mapping[str, TriedContainer]
+) -> None:
+    judge(rabbitmq_survivor.prove(root, containers["rabbitmq/rabbitmq"]))
 
 
 @pytest.mark.heavy

@@ -21,7 +21,7 @@ from operations.live_cluster import LiveCluster
 from operations.living.cloud import LivingCloud
 from operations.living.quorum import LivingMember, LivingQuorum
 from operations.replacement import signs_of_life
-from operations.restoration import galera_going_on, galera_members
+from operations.restoration import going_on, survivors
 from tests.operations.maintenance.small_cloud import use
 from tests.operations.restoration.galera_cloud import MEMBERS, GaleraCloud
 
@@ -42,6 +42,10 @@ class LostGalera(GaleraCloud):
         self.off: set[str] = set()
         self.answering: set[str] = set()
         """Addresses that answer although their machine is called dead."""
+        self.brokers = [f"rabbitmq-{each}" for each in range(3)]
+        """The members that RabbitMQ lists."""
+        for member in self.brokers:
+            self.pods[member]["status"]["containerStatuses"] = [{"name": "rabbitmq", "state": {"running": {}}}]
         self.marked = ""
         self.restarted: set[str] = set()
         self.refuses = ""
@@ -96,19 +100,32 @@ class LostGalera(GaleraCloud):
         return {"metadata": {"name": f"openstack-data-{member}"}, "spec": spec}
 
     def run_program(self, _access: Access, place: PodContainer, command: Sequence[str], _s: float) -> CommandOutput:
-        """Stands in for openstack/scripts/galera_survivor.py in a member's container."""
+        """Stands in for the program in a member's container."""
         if place.pod in self.off:
             raise Unreachable("dial tcp: i/o timeout")
-        if command[3] == "look":
-            return CommandOutput(json.dumps(self.says[place.pod]), "", 0)
+        if command[-1] == "look":
+            said = self.says.get(place.pod) or self.broker()
+            return CommandOutput(json.dumps(said), "", 0)
         if self.refuses:
             return CommandOutput("", self.refuses, 1)
         self.changed(f"mark {place.pod}")
         self.marked = place.pod
         return CommandOutput("", "", 0)
 
+    def broker(self) -> dict[str, Any]:
+        """What a member of RabbitMQ tells of itself."""
+        names = {each: f"rabbit@{each}.rabbitmq-members.openstack.svc" for each in self.brokers}
+        running = [names[each] for each in self.brokers if each not in self.off]
+        listed = list(names.values())
+        return {"value": {"khepri": True, "listed": listed, "running": running, "quorum": 35, "streams": 4}}
+
     def read_quorum(self, _cluster: LiveCluster, quorum: str, pods: Sequence[Object]) -> LivingQuorum:
         del pods
+        if quorum == "rabbitmq":
+            brokers = (f"rabbitmq-{each}" for each in range(3))
+            return LivingQuorum(
+                quorum, quorum, tuple(LivingMember(each, each not in self.off, "runs") for each in brokers), True
+            )
         members = tuple(
             LivingMember(each, counts=self.says[each]["primary"] and each not in self.off, says=self.says[each]["does"])
             for each in MEMBERS
@@ -132,6 +149,6 @@ def use_lost(monkeypatch: pytest.MonkeyPatch, cloud: LostGalera) -> None:
     monkeypatch.setattr(connection, "connect", connect)
     monkeypatch.setattr(survivor_restore, "read_cloud", read_cloud)
     monkeypatch.setattr(signs_of_life, "_answer", answer)
-    monkeypatch.setattr(galera_members, "run_in_pod", cloud.run_program)
-    monkeypatch.setattr(galera_going_on, "read_quorum", cloud.read_quorum)
+    monkeypatch.setattr(survivors, "run_in_pod", cloud.run_program)
+    monkeypatch.setattr(going_on, "read_quorum", cloud.read_quorum)
     assert {name(each) for each in cloud.pods.values()} >= set(MEMBERS)

@@ -1,21 +1,22 @@
-"""From which member's data a Galera goes on when the others are lost for good, and why it does not."""
+"""From which member's data a quorum goes on when the others are lost for good, and why it does not."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from console.errors import UserError
-from operations.restoration.galera_members import GaleraMember
+from operations.restoration.survivors import Survivor
 from text.suggestion import did_you_mean
 
 
 def chosen(
-    members: Sequence[GaleraMember], wanted: str, dead: Sequence[str], alive: Sequence[str] = ()
-) -> GaleraMember:
-    """Returns the member from whose data the cluster goes on.
+    members: Sequence[Survivor], wanted: str, dead: Sequence[str], alive: Sequence[str] = (), *, alone: bool = False
+) -> Survivor:
+    """Returns the member from whose data the quorum goes on.
 
-    wanted: its name; "" for the most advanced one.
+    wanted: its name; "" for the one with the newest data.
     dead: machines that are off and stay off, as the user says. alive: what shows that one of them is on.
+    alone: whether only a member beside which no other answers can go on.
 
     Raises UserError with all reasons for which it does not go on.
     """
@@ -25,19 +26,22 @@ def chosen(
         source = _source(members, wanted)
     except UserError as error:
         reasons.append(str(error))
-    if not wanted and all(not each.problem for each in members):
+    answer = [each.name for each in members if not each.problem]
+    if not wanted and len(answer) == len(members):
         reasons.append("all members answer, and none is lost: they start by themselves unless they say otherwise above")
+    elif alone and len(answer) > 1:
+        reasons.append(f"{', '.join(answer)} answer, and only one may: switch off the machines of the others")
     if reasons or source is None:
         raise UserError("\n".join(f"  - {each}" for each in reasons))
     return source
 
 
-def _majority(members: Sequence[GaleraMember]) -> Iterator[str]:
-    if primary := [each.name for each in members if each.primary]:
-        yield f"{', '.join(primary)} is in a primary component: the cluster has its majority"
+def _majority(members: Sequence[Survivor]) -> Iterator[str]:
+    if serving := [each.name for each in members if each.serves]:
+        yield f"{', '.join(serving)} has a majority: the quorum is not lost"
 
 
-def _wrongly_dead(members: Sequence[GaleraMember], dead: Sequence[str]) -> Iterator[str]:
+def _wrongly_dead(members: Sequence[Survivor], dead: Sequence[str]) -> Iterator[str]:
     nodes = [each.node for each in members if each.node]
     for machine in dead:
         here = [each for each in members if each.node == machine]
@@ -46,7 +50,7 @@ def _wrongly_dead(members: Sequence[GaleraMember], dead: Sequence[str]) -> Itera
         yield from (f"--dead {machine}: {each.name} answers there" for each in here if not each.problem)
 
 
-def _unreached(members: Sequence[GaleraMember], dead: Sequence[str]) -> Iterator[str]:
+def _unreached(members: Sequence[Survivor], dead: Sequence[str]) -> Iterator[str]:
     """Yields the members that may come back, or run where they cannot be reached."""
     for each in members:
         if each.problem and each.node not in dead:
@@ -58,15 +62,15 @@ def _unreached(members: Sequence[GaleraMember], dead: Sequence[str]) -> Iterator
             yield f"{each.place} was not asked: {each.problem}. It may have newer data, or serve. {advice}"
 
 
-def _source(members: Sequence[GaleraMember], wanted: str) -> GaleraMember:
-    whole = [each for each in members if each.has_data]
+def _source(members: Sequence[Survivor], wanted: str) -> Survivor:
+    whole = [each for each in members if each.data]
     if wanted:
         for each in whole:
             if each.name == wanted:
                 return each
         raise UserError(f"{wanted} has no complete data that it tells of")
     if not whole:
-        raise UserError("no member has complete data: restore a backup, by --from with its time")
-    if len({each.uuid for each in whole}) > 1:
+        raise UserError("no member that answers has complete data: restore a backup if there is one (docs/on-call.md)")
+    if len({each.cluster for each in whole}) > 1:
         raise UserError(f"{', '.join(each.name for each in whole)} have data of several clusters: name one by --from")
-    return max(whole, key=lambda each: each.seqno)
+    return max(whole, key=lambda each: each.position)

@@ -1,0 +1,91 @@
+"""How the members of Galera and of RabbitMQ tell what they have, and go on without a majority."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+from cluster.objects import Object, mapping, number, text, words
+from openstack import scripts
+from openstack.scripts.galera.decision import NO_UUID
+from operations.living.readers import READERS
+from operations.restoration.survivors import Survivor, SurvivorProgram
+
+
+def _object(said: str) -> Object:
+    found = mapping({"said": json.loads(said)}, "said")
+    if not found:
+        raise ValueError(said)
+    return found
+
+
+def galera(said: str) -> Survivor:
+    """Returns what a member of Galera has, by the object of openstack/scripts/galera_survivor.py."""
+    known = _object(said)
+    runs = "its database runs" if known["phase"] == "running" else "its database waits"
+    uuid, seqno = text(known, "uuid") or NO_UUID, number(known, "seqno", default=-1)
+    served = known.get("served")
+    return Survivor(
+        "",
+        "",
+        does=f"{runs}: {text(known, 'does')}",
+        serves=known.get("primary") is True,
+        data=f"{uuid}:{seqno}" if uuid != NO_UUID and seqno >= 0 else "",
+        cluster=uuid,
+        position=seqno,
+        together=words(known, "view"),
+        served=_moment(served) if isinstance(served, int | float) else None,
+    )
+
+
+def rabbitmq(said: str) -> Survivor:
+    """Returns what a member of RabbitMQ has, by the output of openstack/scripts/rabbitmq_survivor.sh."""
+    first, _, written = said.strip().partition("\n")
+    known = mapping(_object(first), "value")
+    listed, running = (tuple(map(_member, words(known, each))) for each in ("listed", "running"))
+    if not listed:
+        raise ValueError(said)
+    others = f"{len(running)} of {len(listed)} members run"
+    has_khepri = known.get("khepri") is True
+    return Survivor(
+        "",
+        "",
+        does=others if has_khepri else f"{others}, and its metadata are in Mnesia: this cannot go on so",
+        serves=2 * len(running) > len(listed),
+        data=f"{number(known, 'quorum')} quorum queues, {number(known, 'streams')} streams" if has_khepri else "",
+        position=number(known, "quorum"),
+        together=listed,
+        served=_moment(float(written)) if written else None,
+    )
+
+
+def _moment(seconds: float) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)
+
+
+def _member(node: str) -> str:
+    return node.partition("@")[2].partition(".")[0]
+
+
+PROGRAMS: Mapping[str, SurvivorProgram] = {
+    "mysqld": SurvivorProgram(
+        READERS["mysqld"].container,
+        ("python3", "-c", scripts.text("galera_survivor.py")),
+        galera,
+        limit=60.0,
+        restarts=True,
+        goes_on="mark its data as that of a new cluster: a member with older marks takes it over as a whole",
+        lost="",
+    ),
+    "rabbitmq": SurvivorProgram(
+        READERS["rabbitmq"].container,
+        ("sh", "-c", scripts.text("rabbitmq_survivor.sh"), "sh"),
+        rabbitmq,
+        limit=600.0,
+        restarts=False,
+        goes_on="remove the others from its metadata and its quorum queues, whose messages stay, and delete streams",
+        lost="Streams are deleted with what is in them; agents make theirs anew.",
+    ),
+}
+"""By the process that a member runs. Project figures: a disk may be slow, and a broker has thousands of queues."""
