@@ -8,6 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from operations.living import firing
+from operations.living.answers import PATIENCE, parsed, script
+from operations.living.firing import LivingAlerts
 from trials.services.containers import TriedContainer
 from trials.services.testbed import ServiceMachine, ServiceTestbed, place, until
 
@@ -80,6 +83,7 @@ class Monitoring:
         named = {"nagios": self.manager} | ({"node-exporter": node} if node else {})
         _resolve(self.server, {f"{name}-members.{DOMAIN}.cluster.local": each.address for name, each in named.items()})
         testbed.name_services(DOMAIN, {"mysqld-exporter": self.exporter})
+        testbed.name_services(f"influxdb-grafana-members.{DOMAIN}", {self.server.name: self.server})
         started = {
             self.manager: containers["nagios/alertmanager"],
             self.server: hurried(prometheus) if in_a_hurry else prometheus,
@@ -92,6 +96,12 @@ class Monitoring:
         """The result of a query without spaces; empty while Prometheus is not ready."""
         code, body = self.server.get(9091, f"/api/v1/query?query={expression}")
         return json.loads(body)["data"]["result"] if code == 200 else []
+
+    def living_alerts(self) -> LivingAlerts:
+        """Returns what `quorate status` says of the alerts, asked as in the pod of Prometheus."""
+        command = ["sh", "-c", script(firing.QUESTIONS)]
+        said = self.server.run(command, user="prometheus", check=False, seconds=PATIENCE)
+        return firing.told({self.server.name: parsed(said)})
 
     def members(self) -> dict[str, int]:
         """Returns the number of members that take part in each quorum, as Prometheus counts them."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from openstack.monitoring import replicated_queues
@@ -42,6 +43,7 @@ def test_killed_and_isolated_members_reach_the_alertmanager(
         testbed.isolate("rabbitmq-1")
         lost = {("QuorumMemberLost", "galera"), ("QuorumMemberLost", "rabbitmq")}
         until("a lost member is an alert", lambda: lost <= monitoring.alerts(), SOON)
+        status_names_them(monitoring, lost)
         assert members() == (2, 2)
         until("a replica does not run", lambda: counted(rabbitmq, "rabbitmq-0") == (1, 0, 1), SOON)
         assert counted(rabbitmq, "rabbitmq-1") is None, "it has no majority, and knows nothing of the others"
@@ -54,6 +56,27 @@ def test_killed_and_isolated_members_reach_the_alertmanager(
         until("a lost majority is an alert", lambda: gone <= monitoring.alerts(), SOON)
         assert max(members()) <= 1
         assert counted(rabbitmq, "rabbitmq-1") is None
+        monitoring.manager.kill()
+        nobody = (monitoring.server.name,)
+        until("status says that nobody is told", lambda: monitoring.living_alerts().unsent == nobody, SOON)
+
+
+def status_names_them(monitoring: Monitoring, expected: set[tuple[str, str]]) -> None:
+    """Requires that `quorate status` reads the same alerts from Prometheus, each with what a person needs."""
+    found = monitoring.living_alerts()
+    assert (found.asked, found.unsent) == (monitoring.server.name, ())
+    named = {(each.name, each.quorum): each for each in found.firing}
+    assert expected <= named.keys()
+    galera = named["QuorumMemberLost", "galera"]
+    assert (galera.severity, galera.summary) == (
+        "critical",
+        "galera: 2 of 3 members are left, 2 are needed; lost: mysqld-0",
+    )
+    assert timedelta(0) < datetime.now(UTC) - galera.since < timedelta(seconds=SOON)
+    urgency = ["critical", "warning", "info"]
+    assert [each.severity for each in found.firing] == sorted(
+        (each.severity for each in found.firing), key=urgency.index
+    )
 
 
 def queues_are_counted(rabbitmq: Rabbitmq) -> None:
