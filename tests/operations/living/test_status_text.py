@@ -99,7 +99,7 @@ def test_why_replicas_are_not_ready() -> None:
     ]
     deleted = pod("heat-1", "heat-engine", "ctl02", ready=False)
     deleted["metadata"]["deletionTimestamp"] = "2026-11-30T14:00:00Z"
-    cloud = living(PLAN, pods=[deleted, *pods])
+    cloud = living(PLAN, pods=[deleted, deleted, *pods])
     first, second = (line for line in shown(cloud).splitlines() if " replicas ready: " in line)
     heat, keystone = sorted((first, second), key=lambda line: "keystone" in line)
     assert keystone.endswith(" replicas ready: ImagePullBackOff of kolla/api on ctl02, ctl03 for 12 min")
