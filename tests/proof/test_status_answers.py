@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from blueprint.plan.planner import plan
+from cluster import unready
 from cluster.api import MERGE
 from cluster.objects import holds
 from contract import ACTION
@@ -113,6 +114,21 @@ def _node(plane: ControlPlane, name: str, address: str, port: int) -> dict[str, 
         "daemonEndpoints": {"kubeletEndpoint": {"Port": port}},
     }
     return plane.api.ask("PATCH", f"/api/v1/nodes/{name}/status", {"status": status}, content=MERGE)
+
+
+def test_the_scheduler_says_why_a_pod_has_no_node(plane: ControlPlane) -> None:
+    path, selector = "/api/v1/namespaces/default/pods", {"quorate.io/nowhere": "true"}
+    pod = {"nodeSelector": selector, "containers": [{"name": "a", "image": "a"}]}
+    until(lambda: plane.api.call("GET", "/api/v1/namespaces/default").status == 200)
+    plane.api.ask("POST", path, {"metadata": {"name": "waits"}, "spec": pod})
+
+    def why() -> str:
+        return unready.why(plane.api.ask("GET", f"{path}/waits"))
+
+    until(lambda: why().startswith("Unschedulable: "))
+    assert "nodes are available" in why()
+    assert "preemption" not in why()
+    assert unready.since(plane.api.ask("GET", f"{path}/waits"))
 
 
 def test_the_controller_records_the_last_success_of_a_schedule(plane: ControlPlane) -> None:
