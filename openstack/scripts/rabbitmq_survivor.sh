@@ -5,7 +5,9 @@
 set -eu
 data=${RABBITMQ_DATA:-/var/lib/rabbitmq}
 
-ask() { rabbitmqctl --quiet --timeout 120 "$@" </dev/null; }
+limit=30 # seconds that an answer may take
+
+ask() { rabbitmqctl --quiet --timeout "$limit" "$@" </dev/null; }
 
 look() {
     ask eval --formatter=json "
@@ -38,6 +40,7 @@ require_alone() {
 # smaller; what is in it are copies of messages that every consumer was to read for itself.
 go_on() {
     require_alone
+    limit=1200 # a broker has thousands of queues
     ask force_standalone_khepri_boot
     ask eval "rabbit_quorum_queue:force_all_queues_shrink_member_to_current_member()." >/dev/null
     ask eval "

@@ -82,7 +82,7 @@ PROGRAMS: Mapping[str, SurvivorProgram] = {
         READERS["rabbitmq"].container,
         ("sh", "-c", scripts.text("rabbitmq_survivor.sh"), "sh"),
         rabbitmq,
-        limit=600.0,
+        limit=1800.0,
         restarts=False,
         goes_on="remove the others from its metadata and its quorum queues, whose messages stay, and delete streams",
         lost="Streams are deleted with what is in them; agents make theirs anew.",

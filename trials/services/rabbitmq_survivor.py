@@ -33,7 +33,7 @@ def prove(root: Path, container: TriedContainer) -> list[Proof]:
 
 
 def two_lost(cluster: RabbitmqCluster) -> list[str]:
-    """Two of three are lost at the same moment and for good; the third goes on, and two with empty disks join."""
+    """Two of three are lost at once and for good; the third goes on, restarts, and two with empty disks join."""
     cluster.control(SURVIVOR, "eval", STREAM)
     require(cluster.replicas("stream") == len(cluster.members), "the stream has a replica on each member")
     cluster.more(200)
@@ -47,6 +47,10 @@ def two_lost(cluster: RabbitmqCluster) -> list[str]:
     silence = cluster.more()
     require(len(look(cluster)["listed"]) == 1, f"the survivor says {look(cluster)}")
     notes = [f"the survivor had confirmed {before}, went on within {seconds:.0f} s, confirmed {silence:.1f} s later"]
+    cluster.stop(SURVIVOR)
+    cluster.start(SURVIVOR)
+    notes.append(f"stopped and started alone, it was ready after {cluster.wait_ready(SURVIVOR):.0f} s")
+    cluster.more()
     for name in LOST:
         cluster.members[name].run(["sh", "-c", "rm -rf /var/lib/rabbitmq/*"])
         cluster.start(name)
