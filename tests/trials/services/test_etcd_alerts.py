@@ -38,9 +38,7 @@ def test_a_slow_disk_of_a_member_is_named_within_a_minute(
         at = {str(node.address): cluster.members[name].address for node, name in zip(planned, MEMBERS, strict=True)}
         monitoring = Monitoring(testbed, containers, in_a_hurry=False, addresses=at)
         until("all members count", lambda: monitoring.members().get("etcd") == len(MEMBERS), LIMIT)
-        cluster.members[MEMBERS[1]].kill()
-        cluster.wait_ready()
-        _stays_quiet(monitoring)
+        monitoring.over(NAMED, WARNED, seconds=LIMIT)
         slow = cluster.members[MEMBERS[0]]
         stalls.SLOW_DISK.begin(slow)
         said = f"etcd: {planned[0].name} takes "
@@ -53,6 +51,9 @@ def test_a_slow_disk_of_a_member_is_named_within_a_minute(
             stalls.SLOW_DISK.end(slow)
         over = monitoring.over(NAMED, WARNED, seconds=LIMIT)
         print(f"no alert {over:.0f} s after the disk was fast again", flush=True)
+        cluster.members[MEMBERS[1]].kill()
+        cluster.wait_ready()
+        _stays_quiet(monitoring)
 
 
 def _stays_quiet(monitoring: Monitoring) -> None:
