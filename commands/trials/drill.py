@@ -57,7 +57,8 @@ def start(root: Path, name: str, request: DrillRequest) -> int:
     if request.replaced:
         galeras = wiring(planned, ENVIRONMENT).galeras
         operator = lab_commands.operator(root, lab, name)
-        disturbing = [replaced_machine.replacement(lab, request.replaced, operator, galeras)]
+        evacuate = _evacuation(root, name, planned, request.replaced, reporter)
+        disturbing = [replaced_machine.replacement(lab, request.replaced, operator, galeras, evacuate)]
     else:
         disturbing = selected(lab, lab_commands.quorums(planned), request.server, request.kind, with_instances)
     directory = root / "build" / lab_stack.name_of(name) / "drill"
@@ -118,7 +119,7 @@ def _with_instances(
     root: Path, name: str, lab: Lab, planned: Plan, reporter: Reporter
 ) -> dict[str, Callable[[], Disturbance]]:
     """Returns the kinds of drills that need instances; none for a stack without computes."""
-    computes = sorted(node.name for node in planned.machines if COMPUTE_POOL in node.roles)
+    computes = _computes(planned)
     if not computes:
         return {}
     controllers = [node.name for node in planned.pool(CONTROLLER_POOL)]
@@ -148,6 +149,20 @@ def _with_instances(
         **({"computes": lambda: reboots(lab, COMPUTE_POOL, computes, operator)} if len(computes) > 1 else {}),
         "evacuation": lambda: disturbances.evacuation(lab, last, evacuate),
     }
+
+
+def _computes(planned: Plan) -> list[str]:
+    return sorted(node.name for node in planned.machines if COMPUTE_POOL in node.roles)
+
+
+def _evacuation(root: Path, name: str, planned: Plan, machine: str, reporter: Reporter) -> Callable[[], str] | None:
+    """Returns what evacuates a machine; None if it is no compute. Raises UserError if it is the only one."""
+    computes = _computes(planned)
+    if machine not in computes:
+        return None
+    if len(computes) == 1:
+        raise UserError(f"{machine} is the only compute: its instances can run nowhere else.")
+    return lambda: _tenants(root, name, planned, reporter).evacuate(machine)
 
 
 def _cloud(root: Path, name: str, lab: Lab, planned: Plan, reporter: Reporter) -> observation.DrilledCloud:

@@ -98,13 +98,18 @@ def test_a_machine_dies_is_removed_twice_comes_and_is_whole(
     monkeypatch.setattr(power, "switch_on", note("power on"))
     monkeypatch.setattr(ssh_access, "host_key", host_key)
     monkeypatch.setattr(replaced_machine, "PERIOD", 0)
-    disturbance = replaced_machine.replacement(lab, "storage2", operator, ["mysqld"])
+
+    def evacuate() -> str:
+        done.append("evacuated")
+        return "2 instances, 40 s"
+
+    disturbance = replaced_machine.replacement(lab, "storage2", operator, ["mysqld"], evacuate)
     assert disturbance.machines == ("storage2",)
     assert disturbance.donating == ["mysqld"]
     assert "storage2" not in {each.name for each in disturbance.witnesses}
     assert disturbance.act(list, quiet) == ()
     assert done == [
-        "cables {'on': False}", "power cut", "empty disk", "empty OSD", "cables {'on': True}", "power on",
+        "cables {'on': False}", "power cut", "empty disk", "empty OSD", "evacuated", "cables {'on': True}", "power on",
     ]  # fmt: skip
     removal = "replace storage2 --dead --host-key ssh-ed25519 AAAA --stack dev-cloud"
     assert called() == [

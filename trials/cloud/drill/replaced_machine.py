@@ -20,11 +20,18 @@ KILLED_AT = ". delete node "
 """What the removal says when it is killed: the members are removed, and the machine's pods are not."""
 
 
-def replacement(lab: Lab, name: str, operator: Operator, galeras: Collection[str]) -> Disturbance:
+_Step = tuple[str, Callable[[], None]]
+"""What is true at the end of a step, and what does it."""
+
+
+def replacement(
+    lab: Lab, name: str, operator: Operator, galeras: Collection[str], evacuate: Callable[[], str] | None = None
+) -> Disturbance:
     """Cuts a machine's power for good and replaces it by one with the same name and empty disks.
 
     The removal is killed once and run again. `galeras`: names of the Galera clusters, whose new member gets its data
-    from another one. Raises UserError if the lab has no such machine, or no other master.
+    from another one. `evacuate`: of a compute, waits until Nova reports it as down, evacuates its instances, and
+    returns the steps' seconds. Raises UserError if the lab has no such machine, or no other master.
     """
     machine = lab.machine(name)
     witnesses = tuple(each for each in lab.nodes if each.name != name)
@@ -32,8 +39,9 @@ def replacement(lab: Lab, name: str, operator: Operator, galeras: Collection[str
         raise UserError(f"{name} is the only master: without it no API server is left to ask.")
 
     def act(_wait: Wait, say: Say) -> Sequence[str]:
-        steps: list[tuple[str, Callable[[], None]]] = [
+        steps: list[_Step] = [
             ("it has lost its power for good", lambda: _die(lab, machine)),
+            *_evacuated(evacuate),
             ("it may be removed", lambda: _await_removable(operator, name)),
             ("it is removed by a run that was killed and one that went on", lambda: _remove(operator, machine, say)),
             ("the new one has booted", lambda: _arrive(lab, machine, say)),
@@ -50,6 +58,10 @@ def replacement(lab: Lab, name: str, operator: Operator, galeras: Collection[str
         return ()
 
     return Disturbance(f"{name} is replaced", (name,), witnesses, act, cuts_power=True, donating=galeras)
+
+
+def _evacuated(evacuate: Callable[[], str] | None) -> Sequence[_Step]:
+    return [("its instances run elsewhere", lambda: print(evacuate()))] if evacuate else ()
 
 
 def _die(lab: Lab, machine: LabMachine) -> None:
