@@ -12,6 +12,7 @@ from blueprint.plan.plan import Plan
 from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
 from commands.trials import drill, lab_commands, lab_stack
+from commands.trials.drill import DrillRequest
 from console.errors import UserError
 from files import atomic
 from tests.stacks import ROOT, STACKS
@@ -63,32 +64,37 @@ def test_a_drill_is_of_a_server_or_a_kind_or_a_replacement_or_all(
     tmp_path: Path, server: str, kind: str, replaced: str, every: bool
 ) -> None:
     with pytest.raises(UserError, match="Write what to do: SERVER=virt1"):
-        drill.start(tmp_path, "dev", drill.DrillRequest(server, kind, replaced, every))
+        drill.start(tmp_path, "dev", DrillRequest(server, kind, replaced, every))
 
 
 @pytest.mark.parametrize(
-    ("server", "kind", "message"),
+    ("stack", "wanted", "message"),
     [
-        ("virt9", "", "The lab has no server virt9; it has virt1, virt2, virt3."),
+        ("dev", DrillRequest("virt9"), "The lab has no server virt9; it has virt1, virt2, virt3."),
         (
-            "",
-            "flood",
+            "three-servers",
+            DrillRequest(replaced="cmp1"),
+            "cmp1 is the only compute: its instances can run nowhere else.",
+        ),
+        (
+            "dev",
+            DrillRequest(kind="flood"),
             "flood is not a kind of drill; write one of rollout, drains, option, authority, reboots, computes, "
             "evacuation, blackout.",
         ),
     ],
 )
-def test_an_unknown_server_or_kind_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: str, kind: str, message: str
+def test_a_drill_that_cannot_be_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stack: str, wanted: DrillRequest, message: str
 ) -> None:
-    lab = lab_of("dev", plan(load_file(STACKS["dev"])), tmp_path)
+    lab = lab_of(stack, plan(load_file(STACKS[stack])), tmp_path)
 
     def existing(_root: Path, _name: str, _plan: Plan) -> Lab:
         return lab
 
     monkeypatch.setattr(lab_commands, "existing", existing)
     with pytest.raises(UserError, match=re.escape(message)):
-        drill.start(ROOT, "dev", drill.DrillRequest(server, kind))
+        drill.start(ROOT, stack, wanted)
 
 
 def test_the_lab_s_stack_has_its_own_name() -> None:
