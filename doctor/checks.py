@@ -148,7 +148,7 @@ def etcd(_node: Node, reading: Reading, has_member: bool) -> Problems:
 
 
 def accepted(version: str) -> bool:
-    """Whether etcd of a version may run, as components/k8s_master/members.sh asks before it starts a member."""
+    """Whether etcd of a version may run, as components/k8s_master/etcd_members.sh asks before it starts a member."""
     found = _ETCD_VERSION.fullmatch(version)
     return found is not None and found[1] == "3" and tuple(map(int, found.groups())) >= ETCD
 

@@ -7,16 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
+import contract
 from cluster.api import ApiError, Unreachable
-from cluster.objects import Object, name
+from cluster.objects import Object, listed, name
 from cluster.pod_exec import CommandOutput, PodContainer, run_in_pod
 from console.errors import UserError
 from openstack import scripts
 from openstack.config.wiring import ENVIRONMENT
 from operations.live_cluster import LiveCluster
 from operations.living.cloud import is_ready
-from operations.living_quorum import pods
 
+_PODS = f"/api/v1/namespaces/{ENVIRONMENT}/pods"
 PATIENCE = 90
 """Seconds that a command may take. Project figure: Nova lists a thousand instances in pages of 500."""
 MONITORS = "ceph-mon"
@@ -39,6 +40,12 @@ class PodAnswer:
     def said(self) -> str:
         """The last of what a command that failed has written."""
         return (self.output.errors.strip() or self.output.text.strip() or f"exit code {self.output.code}")[-400:]
+
+
+def pods(cluster: LiveCluster, process: str) -> list[Object]:
+    """Returns the pods of a service's process, such as mysqld, in the namespace of the cloud."""
+    query = {"labelSelector": f"{contract.NAME}={process}"}
+    return listed(cluster.api.ask("GET", _PODS, query=query), "items")
 
 
 def run(cluster: LiveCluster, process: str, container: str, command: Sequence[str]) -> PodAnswer:

@@ -12,8 +12,8 @@ from commands.live import connection
 from console.errors import UserError
 from openstack.config.wiring import ENVIRONMENT
 from operations import action_job
+from operations.action_quorum import require_quorum
 from operations.actions import Action, of_plan
-from operations.living_quorum import require_quorum
 from text.suggestion import did_you_mean
 
 _ELSEWHERE = {

@@ -18,9 +18,9 @@ from console.errors import UserError
 from openstack.config.wiring import ENVIRONMENT, wiring
 from openstack.projects.mariadb import saved_member
 from operations.actions import of_plan
+from operations.cloud_pods import pods
 from operations.live_cluster import LiveCluster
 from operations.living.cloud import read_quorum
-from operations.living_quorum import pods
 from operations.operation_lease import RESTORATION, current
 from operations.restoration import galera_source, galera_text
 from operations.restoration.galera_restoration import GaleraRestoration

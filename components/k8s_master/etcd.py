@@ -181,7 +181,7 @@ def parts(machine: Node, members: Sequence[Node], certificates: Pki) -> Parts:
             File("/etc/etcd/etcd.env", literal(_environment(_settings(machine))), restarts=unit),
             # Read by a member without data only. So a change of the members restarts none.
             File("/etc/etcd/member.env", literal(_environment(_membership(machine, members)))),
-            File(MEMBERS, literal(_script("members.sh")), mode=0o755),
+            File(MEMBERS, literal(_script("etcd_members.sh")), mode=0o755),
             File(f"{UNITS}/etcd-backup.service", literal(BACKUP_UNIT)),
             File(f"{UNITS}/etcd-backup.timer", literal(BACKUP_TIMER), restarts=Unit("etcd-backup.timer")),
             File(COPIES, literal(scripts.text("etcd_backup.sh")), mode=0o755),
@@ -288,7 +288,8 @@ def _settings(machine: Node) -> dict[str, str]:
 def _membership(machine: Node, members: Sequence[Node]) -> dict[str, str]:
     """Returns the settings of a member without data. The state is `existing`, with which it starts no cluster.
 
-    members.sh writes the state `new`, or the list of present members, into start.env, which is read after this file.
+    etcd_members.sh writes the state `new`, or the list of present members, into start.env, which is read after this
+    file.
     """
     return {
         "NAME": machine.name,

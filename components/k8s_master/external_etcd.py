@@ -19,7 +19,7 @@ CLUSTER = "configmaps/kube-system/kubeadm-config"
 ASK = 10
 """Seconds for one question, in which etcdctl tries every member. Project figure."""
 ANSWER = 120
-"""Seconds until a majority must answer: as long as a member waits for one (members.sh)."""
+"""Seconds until a majority must answer: as long as a member waits for one (etcd_members.sh)."""
 
 
 def parts(members: Sequence[Node], certificates: Pki, begun: str) -> Parts:

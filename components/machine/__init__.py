@@ -1,6 +1,6 @@
 """Machines, their files and the steps that configure them, the same for rendered files and live machines."""
 
-from components.machine.member_quorum import MemberQuorum
+from components.machine.member_restart import MemberQuorum
 from components.machine.parts import File, Parts, Question, Step, Unit, filled
 from components.machine.resources import MachineArgs, MachineComponent, MachinePool, MachinePoolArgs, start, variables
 

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
-from components.machine.member_quorum import MemberQuorum
+from components.machine.member_restart import MemberQuorum
 from components.machine.parts import Parts, Step
 from files.yaml_writer import literal
 

@@ -14,7 +14,7 @@ from typing import cast
 import pulumi
 
 from components import templates
-from components.machine.member_quorum import MemberQuorum
+from components.machine.member_restart import MemberQuorum
 
 _PATH = re.compile(r"(/[A-Za-z0-9@_-][A-Za-z0-9@._-]*)+")
 """Pattern of an absolute path without characters that need quoting in a shell or in the manifest."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from openstack.config.wiring import ENVIRONMENT, wiring
+from operations.cloud_pods import pods
 from operations.live_cluster import LiveCluster
 from operations.living import asking
 from operations.living.agents import SILENT
@@ -20,7 +21,6 @@ from operations.living.answers import Answer, Unanswered
 from operations.living.cloud import LivingCloud
 from operations.living.galera import CLIENT
 from operations.living.readers import READERS
-from operations.living_quorum import pods
 from text.quoting import printable
 
 AGENTS = ("neutron-l3-agent", "neutron-dhcp-agent")

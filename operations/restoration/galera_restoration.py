@@ -21,11 +21,11 @@ from openstack.scripts.galera import data
 from openstack.scripts.galera_backup import backup_files
 from operations import action_job
 from operations.actions import Action
+from operations.cloud_pods import pods
 from operations.live_cluster import LiveCluster
 from operations.living.asking import not_running
 from operations.living.cloud import read_quorum
 from operations.living.readers import READERS
-from operations.living_quorum import pods
 from operations.operation_lease import RESTORATION, CloudOperation, HeldLease, command, current, held, require_same
 from operations.restoration import volume_pod
 from operations.restoration.galera_source import GaleraSource, require_whole

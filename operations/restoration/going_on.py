@@ -14,9 +14,9 @@ from cluster.eviction import cordon
 from cluster.objects import Object
 from console.errors import UserError
 from openstack.config.wiring import ENVIRONMENT
+from operations.cloud_pods import pods
 from operations.live_cluster import LiveCluster
 from operations.living.cloud import read_quorum
-from operations.living_quorum import pods
 from operations.operation_lease import RESTORATION, CloudOperation, command, held
 from operations.restoration import survivors
 from operations.restoration.survivors import Say, Survivor, SurvivorProgram

@@ -12,10 +12,10 @@ from cluster.api import ApiError, Unreachable
 from cluster.objects import Object, name, text
 from cluster.pod_exec import CommandOutput, PodContainer, run_in_pod
 from openstack.config.wiring import ENVIRONMENT
+from operations.cloud_pods import pods
 from operations.live_cluster import LiveCluster
 from operations.living.asking import not_running
 from operations.living.cloud import members_of, quorums_of
-from operations.living_quorum import pods
 from operations.replacement.dead_machine import volumes_of
 
 _LOOK = 60.0

@@ -31,7 +31,7 @@ LIMIT = 240.0
 
 _SYSTEMCTL = """\
 #!/bin/sh
-# Starts and stops this root's etcd, restarts it when it ends, and answers what members.sh asks systemd.
+# Starts and stops this root's etcd, restarts it when it ends, and answers what etcd_members.sh asks systemd.
 case $1 in
 enable) exit 0 ;;
 is-enabled) exit 0 ;;

@@ -29,7 +29,7 @@ from commands.live import action_command, snapshot
 from components import kubelet
 from console.errors import UserError
 from contract import COMPUTE_NODE, DEDICATED, SERVER
-from operations import living_quorum
+from operations import action_quorum
 from operations.living.quorum import LivingMember, LivingQuorum
 from operations.operation_lease import CloudOperation, held
 from proof import control_plane as planes
@@ -260,7 +260,7 @@ def test_an_action_runs_beside_a_whole_quorum_only(
     def read_quorum(*_: object) -> LivingQuorum:
         return whole
 
-    monkeypatch.setattr(living_quorum, "read_quorum", read_quorum)
+    monkeypatch.setattr(action_quorum, "read_quorum", read_quorum)
     assert action_command.run(live.root, STACK, "mysqld-backup") == 0
     assert "is complete" in capfd.readouterr().out
     (job,) = [each for each in live.items("/apis/batch/v1/namespaces/openstack/jobs") if "by-hand" in name(each)]

@@ -18,7 +18,7 @@ from commands import stack
 from commands.live import action_command, connection
 from commands.stack import ValidStack
 from console.errors import UserError
-from operations import living_quorum
+from operations import action_quorum
 from operations.actions import of_plan
 from operations.live_cluster import LiveCluster
 from operations.living.quorum import LivingMember, LivingQuorum
@@ -131,7 +131,7 @@ def do(live: pytest.MonkeyPatch, cluster: Cluster, name: str, backup: str = "") 
         return LivingQuorum(quorum, "galera", members, serves=True)
 
     live.setattr(connection, "connect", connect)
-    live.setattr(living_quorum, "read_quorum", read_quorum)
+    live.setattr(action_quorum, "read_quorum", read_quorum)
     return action_command.run(ROOT, "dev", name, backup)
 
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import contract
 from blueprint.plan.quorum_limits import majority
-from cluster.objects import Object, listed, number
+from cluster.objects import number
 from console.errors import UserError
 from openstack.config.wiring import ENVIRONMENT
 from operations.actions import Action
+from operations.cloud_pods import pods
 from operations.live_cluster import LiveCluster
 from operations.living.cloud import read_quorum
-
-_PODS = f"/api/v1/namespaces/{ENVIRONMENT}/pods"
 
 
 def require_quorum(cluster: LiveCluster, action: Action, quorum: str) -> None:
@@ -37,9 +35,3 @@ def require_quorum(cluster: LiveCluster, action: Action, quorum: str) -> None:
             f"{action.name} needs {least} of {wanted} members of {quorum}; {found.counting} take part. Nothing was run."
             f"{lost}"
         )
-
-
-def pods(cluster: LiveCluster, process: str) -> list[Object]:
-    """Returns the pods of a service's process, such as mysqld, in the namespace of the cloud."""
-    query = {"labelSelector": f"{contract.NAME}={process}"}
-    return listed(cluster.api.ask("GET", _PODS, query=query), "items")
