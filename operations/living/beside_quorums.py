@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
 from console.progress import duration
@@ -22,6 +23,8 @@ LINE = 300
 """Characters of the line of a service."""
 SHOWN = 40
 """Lines about alerts, and about disks and clocks. Project figure."""
+ALIKE = 5
+"""Lines about alerts with one name, so that a rack of silent agents hides no other. Project figure."""
 SUMMARY = 200
 """Characters of an alert's summary. Project figure: the longest of the project's own rules has half of it."""
 
@@ -38,11 +41,26 @@ def alerts(cloud: LivingCloud) -> Iterator[str]:
     repeat = len(found.firing) - len(others)
     above = f"; {repeat} of them say what a quorum above does" if repeat else ""
     yield f"{count}, as {found.asked} tells{above}."
-    yield from (f"          - {_alert(each)}" for each in others[:SHOWN])
-    if len(others) > SHOWN:
-        yield f"          - and {len(others) - SHOWN} more, which --json names"
+    shown, more = _shown(others)
+    yield from (f"          - {_alert(each)}" for each in shown)
+    if more:
+        counts = ", ".join(f"{number} {name}" for name, number in more.most_common())
+        yield f"          - and more, which --json names: {counts}"
     if found.unsent:
         yield f"          - no Alertmanager takes the alerts of {', '.join(found.unsent)}, so that nobody is told"
+
+
+def _shown(found: Sequence[FiringAlert]) -> tuple[list[FiringAlert], Counter[str]]:
+    """Returns the alerts that have a line each, and the number of the others by name."""
+    shown: list[FiringAlert] = []
+    lines, more = Counter[str](), Counter[str]()
+    for each in found:
+        if lines[each.name] < ALIKE and len(shown) < SHOWN:
+            lines[each.name] += 1
+            shown.append(each)
+        else:
+            more[each.name] += 1
+    return shown, more
 
 
 def _alert(alert: FiringAlert) -> str:

@@ -11,7 +11,8 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from blueprint.plan.plan import Plan
-from cluster.objects import Object, holds, name, number, text, texts
+from cluster import unready
+from cluster.objects import Object, has_ended, holds, name, number, text, texts
 from contract import NAME
 from operations.living.cloud import OSD, LivingCloud, is_ready, workload_of
 from operations.living.quorum import LivingMember, LivingQuorum
@@ -92,6 +93,7 @@ class _Question:
         self._pods: dict[str, list[Object]] = defaultdict(list)
         for pod in cloud.pods:
             self._pods[text(pod, "spec", "nodeName")].append(pod)
+        self._unready = {workload_of(pod): pod for pod in cloud.pods if not is_ready(pod) and not has_ended(pod)}
         self._budgets: dict[str, list[Object]] = defaultdict(list)
         for budget in cloud.budgets:
             self._budgets[texts(budget, "spec", "selector", "matchLabels").get(NAME, "")].append(budget)
@@ -168,7 +170,7 @@ class _Question:
                 yield f"pool {pool.name} would have {pool.copies - hosts} copies, and serves with {pool.least}"
 
     def _blocking(self, own: Sequence[Object]) -> Iterator[str]:
-        """Yields the budgets that admit no eviction. A quorum says more than its budget."""
+        """Yields the budgets that admit no eviction, each with a pod that it waits for. A quorum says more than one."""
         quorums = {quorum.name for quorum in self.cloud.quorums}
         here = Counter(workload_of(pod) for pod in own if is_ready(pod))
         for workload, pods in here.items():
@@ -176,7 +178,13 @@ class _Question:
                 continue
             for budget in self._budgets.get(workload, ()):
                 if not number(budget, "status", "disruptionsAllowed"):
-                    yield f"budget {name(budget)} admits no eviction now, and {pods} of its pods run here"
+                    refuses = f"budget {name(budget)} admits no eviction now, and {pods} of its pods run here"
+                    yield f"{refuses}{self._waits_for(workload)}"
+
+    def _waits_for(self, workload: str) -> str:
+        if (pod := self._unready.get(workload)) is None:
+            return ""
+        return f"; it waits for {name(pod)} on {text(pod, 'spec', 'nodeName') or 'no node'}: {unready.why(pod)}"
 
     def _stopping(self, here: Sequence[tuple[LivingQuorum, LivingMember]]) -> Iterator[str]:
         for quorum, _ in here:

@@ -8,12 +8,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-from cluster import eviction
+from cluster import eviction, unready
 from cluster.api import MERGE
-from cluster.objects import Object, name, text, texts
+from cluster.objects import Object, has_ended, listed, name, text, texts
 from console.errors import UserError
 from console.progress import duration
-from contract import MAINTENANCE, NOOUT
+from contract import MAINTENANCE, NAME, NOOUT
+from openstack.config.wiring import ENVIRONMENT
 from operations.live_cluster import LiveCluster
 from operations.living.cloud import LivingCloud, is_ready, workload_of
 from operations.living.leaving import leave_together
@@ -185,8 +186,9 @@ class Maintenance:
         while left := eviction.evictable(self._cluster.api, node):
             self._lease.require()
             refused = [reason for pod in left if (reason := self._refusal(pod))]
+            refused += self._unready(left, node) if refused else []
             if time.monotonic() - began > DRAIN:
-                raise Stalled(self._stall(node, left, refused))
+                raise Stalled(_stall(node, len(left), refused))
             if new := [line for line in refused if line not in said]:
                 said.update(new)
                 self._say("\n".join((f"waits for {len(left)} pods on {node}, among them:", *new)))
@@ -200,20 +202,18 @@ class Maintenance:
         status, message = eviction.evict(self._cluster.api, text(pod, "metadata", "namespace"), name(pod))
         return f"  - {name(pod)}: {message}" if status >= 300 and status != 404 else ""
 
-    def _stall(self, node: str, left: Sequence[Object], refused: Sequence[str]) -> str:
-        """Returns the message for pods that have not left: each with what stands in its way."""
-        workloads = {workload_of(pod) for pod in left} - {""}
-        cloud = self._read()
-        unready = [
-            f"  - {name(pod)} on {text(pod, 'spec', 'nodeName') or 'no node'} is not ready, and its budget waits for it"
-            for pod in cloud.pods
-            if workload_of(pod) in workloads and not is_ready(pod) and text(pod, "spec", "nodeName") != node
+    def _unready(self, left: Sequence[Object], node: str) -> list[str]:
+        """Returns the pods elsewhere for which the budgets of the pods that are left wait, each with why, as a line."""
+        if not (workloads := sorted({workload_of(pod) for pod in left} - {""})):
+            return []
+        query = {"labelSelector": f"{NAME} in ({','.join(workloads)})"}
+        found = listed(self._cluster.api.ask("GET", f"/api/v1/namespaces/{ENVIRONMENT}/pods", query=query), "items")
+        return [
+            f"  - {name(pod)} on {text(pod, 'spec', 'nodeName') or 'no node'} is not ready, and its budget waits for "
+            f"it: {unready.why(pod)}"
+            for pod in found
+            if not is_ready(pod) and not has_ended(pod) and text(pod, "spec", "nodeName") != node
         ]
-        lines = "\n".join((*refused, *unready))
-        return (
-            f"{len(left)} pods have not left {node} after {duration(DRAIN)}; it admits no others:\n{lines}\n"
-            "Make ready what is named and run the same command again, or end with --end."
-        )
 
     def _await(self, domain: MaintenanceDomain, missing: Callable[[LivingCloud, MaintenanceDomain], list[str]]) -> None:
         await_whole(lambda: missing(self._read(), domain), self._lease, self._say, f"{domain.name} is not whole")
@@ -237,6 +237,14 @@ def marked(cluster: LiveCluster, domain: MaintenanceDomain) -> bool:
         {MAINTENANCE, NOOUT} & texts(node, "metadata", "annotations").keys()
         for node in nodes
         if name(node) in domain.nodes
+    )
+
+
+def _stall(node: str, left: int, refused: Sequence[str]) -> str:
+    lines = "\n".join(refused)
+    return (
+        f"{left} pods have not left {node} after {duration(DRAIN)}; it admits no others:\n{lines}\n"
+        "Make ready what is named and run the same command again, or end with --end."
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from cluster import unready
 from cluster.objects import at, has_ended, holds, name, text
 from operations.living.cloud import LivingCloud, is_ready
 from operations.maintenance.failure_domains import MaintenanceDomain
@@ -53,7 +54,7 @@ def _pods(cloud: LivingCloud, domain: MaintenanceDomain) -> Iterator[str]:
     for pod in cloud.pods:
         here = text(pod, "spec", "nodeName") in domain.nodes
         if here and not is_ready(pod) and not has_ended(pod):
-            yield f"pod {name(pod)} on {text(pod, 'spec', 'nodeName')} is not ready"
+            yield f"pod {name(pod)} on {text(pod, 'spec', 'nodeName')} is not ready: {unready.why(pod)}"
 
 
 def _agents(cloud: LivingCloud, domain: MaintenanceDomain) -> Iterator[str]:

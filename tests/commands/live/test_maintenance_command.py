@@ -310,12 +310,16 @@ def test_many_instances_are_counted(cloud: SmallCloud) -> None:
 def test_a_stalled_eviction_names_what_blocks_it(cloud: SmallCloud, capsys: pytest.CaptureFixture[str]) -> None:
     cloud.blocked.add("api-messaging1")
     cloud.pods["api-virt3"]["status"]["conditions"][0]["status"] = "False"
+    pulls = {"name": "api", "image": "kolla/keystone", "state": {"waiting": {"reason": "ImagePullBackOff"}}}
+    cloud.pods["api-virt3"]["status"]["containerStatuses"] = [pulls]
     with pytest.raises(UserError, match="1 pods have not left messaging1") as stalled:
         do("messaging1")
     reason = "api-messaging1: Cannot evict pod.; The disruption budget api-messaging1 needs 2 healthy pods"
     assert reason in str(stalled.value)
-    assert "api-virt3 on virt3 is not ready, and its budget waits for it" in str(stalled.value)
-    assert said(capsys).count(reason) == 1, "each reason is said once"
+    waits = "api-virt3 on virt3 is not ready, and its budget waits for it: ImagePullBackOff of kolla/keystone"
+    assert waits in str(stalled.value)
+    printed = said(capsys)
+    assert (printed.count(reason), printed.count(waits)) == (1, 1), "each reason is said once, while the run waits"
     cloud.blocked.clear()
     assert do("messaging1") == 0
 

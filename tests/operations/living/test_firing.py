@@ -141,10 +141,14 @@ def test_a_quorum_whose_line_says_the_same_is_not_repeated() -> None:
 
 
 def test_a_thousand_alerts_are_not_a_thousand_lines_and_a_long_summary_is_cut() -> None:
-    found = lines(*(alert("AgentSilent", summary="x" * 999) for _ in range(1000)))
-    assert found[-1] == "          - and 960 more, which --json names"
-    assert len(found) == beside_quorums.SHOWN + 2
+    many = [alert("AgentSilent", summary="x" * 999) for _ in range(1000)]
+    found = lines(*many, alert("EtcdDiskSlow"), alert("EtcdDiskSlow"))
+    assert len([line for line in found if "warning AgentSilent" in line]) == beside_quorums.ALIKE
+    assert len([line for line in found if "warning EtcdDiskSlow" in line]) == 2, "no other is hidden"
+    assert found[-1] == "          - and more, which --json names: 995 AgentSilent"
     assert max(map(len, found)) < 300
+    found = lines(*(alert(f"Own{number}") for number in range(100)))
+    assert len(found) == beside_quorums.SHOWN + 2
 
 
 def test_json_has_them_all() -> None:

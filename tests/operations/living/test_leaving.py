@@ -130,6 +130,19 @@ def test_a_budget_that_admits_no_eviction() -> None:
     assert asked(living(PLAN, pods=pods, budgets=[budget("keystone", 1)]), node.server).may_go
 
 
+def test_the_pod_that_a_budget_waits_for() -> None:
+    node, other = PLAN.nodes[-1], PLAN.nodes[-2]
+    waiting = pod("keystone-1", "keystone", other.name, ready=False)
+    waiting["status"]["containerStatuses"] = [
+        {"state": {"waiting": {"reason": "ErrImagePull"}}, "image": "kolla/keystone"}
+    ]
+    ended = pod("keystone-job", "keystone", other.name, ready=False)
+    ended["status"]["phase"] = "Succeeded"
+    pods = [pod("keystone-0", "keystone", node.name), waiting, ended]
+    (reason,) = asked(living(PLAN, pods=pods, budgets=[budget("keystone", 0)]), node.server).reasons
+    assert reason.endswith(f"run here; it waits for keystone-1 on {other.name}: ErrImagePull of kolla/keystone")
+
+
 def storage(node: str, **changes: Any) -> Storage:
     return replace(Storage({node: 2}, (Pool("volumes", 3, 2),), 0), **changes)
 

@@ -198,7 +198,12 @@ class SmallCloud:
             raise ApiError(status, "", "")
 
     def _selected(self, query: Mapping[str, str]) -> list[dict[str, Any]]:
-        key, _, value = next(iter(query.values())).partition("=")
+        selector = next(iter(query.values()))
+        if " in (" in selector:
+            key, _, values = selector.partition(" in ")
+            wanted = values.strip("()").split(",")
+            return [copy.deepcopy(each) for each in self.pods.values() if each["metadata"]["labels"][key] in wanted]
+        key, _, value = selector.partition("=")
         if key == "spec.nodeName":
             return [copy.deepcopy(each) for each in self.pods.values() if each["spec"].get("nodeName") == value]
         return [each for each in self.pods.values() if each["metadata"]["labels"][key] == value]
@@ -315,7 +320,7 @@ def use(monkeypatch: pytest.MonkeyPatch, cloud: SmallCloud) -> None:
     monkeypatch.setattr(cloud_pods, "run_in_pod", cloud.run_in_pod)
     for module, values in (
         (operation_lease, {"RENEWED": 0.02, "STALE": 10, "POLL": 0.01}),
-        (out_and_back, {"PAUSE": 0.01, "DRAIN": 0.1}),
+        (out_and_back, {"PAUSE": 0.01, "DRAIN": 1.0}),
         (wholeness_wait, {"PAUSE": 0.01, "RETURN": 0.1}),
         (instance_moves, {"PAUSE": 0.01}),
         (maintenance_command, {"SETTLE": 0.1}),

@@ -52,7 +52,7 @@ def test_pods_nodes_and_agents(cloud: SmallCloud) -> None:
     found = replace(cloud.read(), agents=LivingAgents(agents))
     assert lacking(found, domain("virt1")) == [
         "node messaging1 is not Ready",
-        "pod agent-virt1 on virt1 is not ready",
+        "pod agent-virt1 on virt1 is not ready: is Running",
         "nova-compute on virt1 has sent no heartbeat for 100 s",
     ]
 
