@@ -19,4 +19,4 @@ def test_each_role_of_a_machine_is_named() -> None:
 
 
 def test_a_role_without_a_measurement_has_no_figure() -> None:
-    assert durations.replacement(["compute"]) == "What it takes was not measured."
+    assert durations.replacement(["virt"]) == "What it takes was not measured."
