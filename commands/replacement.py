@@ -23,7 +23,6 @@ from operations.living.cloud import LivingCloud, read_cloud
 from operations.operation_lease import REPLACEMENT, CloudOperation, HeldLease, current, held
 from operations.replacement import replacement_text
 from operations.replacement.dead_machine import find
-from operations.replacement.in_pods import as_listed
 from operations.replacement.refusals import NOT_BUILT, not_built, unsafe
 from operations.replacement.removal import OutsideCluster, Replacement
 from operations.replacement.replacement_steps import changes_state
@@ -91,7 +90,7 @@ class _Session:
         node, change = self._checked()
         dead = find(self._cluster, node)
         cloud = self._read()
-        reasons = [*signs(cloud, dead, cloud.plan.settings.ssh), *unsafe(as_listed(self._cluster, cloud), dead)]
+        reasons = [*signs(cloud, dead, cloud.plan.settings.ssh), *unsafe(cloud, dead)]
         difference = change.difference if change else ""
         under_way = current(self._cluster.api)
         foreseen = replacement_text.ForeseenReplacement(dead, self._request.new.name, reasons, difference, under_way)

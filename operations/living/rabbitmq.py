@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from blueprint.plan.quorum_limits import majority
 from cluster.objects import Object, listed, mapping, number, text, words
@@ -27,13 +28,19 @@ def read(name: str, declared: Sequence[str], answers: Mapping[str, Answer]) -> L
     found, silent = heard(declared, answers, _status)
     seen = Counter(_running(each) for member, each in found.items() if member in _running(each))
     together = max(seen, key=lambda each: (len(each), seen[each]), default=frozenset[str]())
+    voters = _voters(found, together) or frozenset(declared)
     queues = first((answers[member] for member in sorted(together & answers.keys())), _queues) or {}
     uncounted = ("its replicated queues could not be counted",) if together and not queues else ()
     return LivingQuorum(
         name,
         "rabbitmq",
-        tuple(silent.get(member) or _member(member, found[member], together, answers[member]) for member in declared),
-        serves=len(together) >= majority(len(declared)) if found else None,
+        tuple(
+            replace(
+                silent.get(member) or _member(member, found[member], together, answers[member]), votes=member in voters
+            )
+            for member in declared
+        ),
+        serves=len(together) >= majority(len(voters)) if found else None,
         figures=(f"{number(queues, 'all')} replicated queues",) if queues else (),
         troubles=tuple(dict.fromkeys((*_partitions(found), *_alarms(found), *_without_majority(queues), *uncounted))),
         notes=tuple(_notes(queues)),
@@ -50,6 +57,17 @@ def _status(answer: Answer) -> Object:
 
 def _running(status: Object) -> frozenset[str]:
     return frozenset(map(_member_name, words(status, "running_nodes")))
+
+
+def _voters(found: Mapping[str, Object], together: frozenset[str]) -> frozenset[str]:
+    """Returns the members that the cluster itself lists; none while another member runs that is not with it.
+
+    A cluster that goes on alone after its majority was lost has forgotten the others, and is its own majority.
+    """
+    if any(member in (own := _running(status)) and own != together for member, status in found.items()):
+        return frozenset()
+    lists = {frozenset(map(_member_name, words(found[each], "disk_nodes"))) for each in together & found.keys()}
+    return lists.pop() if len(lists) == 1 else frozenset()
 
 
 def _member_name(node: str) -> str:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from cluster.objects import Object, listed, number, text, words
 from console.errors import UserError
 from operations import cloud_pods
 from operations.cloud_pods import MONITORS, NOVA, document
 from operations.live_cluster import LiveCluster
-from operations.living.cloud import LivingCloud
-from operations.living.quorum import LivingQuorum
 
 _RABBITMQ = "rabbitmq"
 
@@ -34,28 +31,6 @@ def forget_broker(cluster: LiveCluster, quorum: str, member: str) -> str:
         if node in words(_status(cluster, quorum), "disk_nodes"):
             raise
     return f"{quorum} has forgotten {node}"
-
-
-def as_listed(cluster: LiveCluster, cloud: LivingCloud) -> LivingCloud:
-    """Returns the cloud with each RabbitMQ that has lost its majority of the stack's members as it is by its own list.
-
-    One that goes on alone after the others were lost lists itself only: then a lost member is none of its members.
-    """
-    return replace(cloud, quorums=tuple(_as_listed(cluster, each) for each in cloud.quorums))
-
-
-def _as_listed(cluster: LiveCluster, quorum: LivingQuorum) -> LivingQuorum:
-    if quorum.kind != _RABBITMQ or quorum.serves is not False:
-        return quorum
-    try:
-        said = _status(cluster, quorum.name)
-    except UserError:
-        return quorum
-    listed_names, running = set(words(said, "disk_nodes")), set(words(said, "running_nodes"))
-    if not running or 2 * len(running) <= len(listed_names):
-        return quorum
-    known = set(map(_member, listed_names))
-    return replace(quorum, members=tuple(each for each in quorum.members if each.name in known), serves=True)
 
 
 def forget_monitor(cluster: LiveCluster, quorum: str, member: str) -> str:

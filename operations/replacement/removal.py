@@ -56,7 +56,7 @@ class Replacement:
         cloud = self._read()
         if reasons := [
             *signs(cloud, dead, cloud.plan.settings.ssh),
-            *unsafe(in_pods.as_listed(self._cluster, cloud), dead),
+            *unsafe(cloud, dead),
         ]:
             raise NotRemovable(f"{dead.name} may not be removed:{_lines(reasons)}")
         if dead.is_compute and (found := in_pods.instances_of(self._cluster, dead.name)):
@@ -72,7 +72,7 @@ class Replacement:
         for does, step in numbered(removal(self._cluster, dead, self._lease.operation.new, writes_file=writes_file)):
             self._lease.change(step=does.strip())
             self._say(does)
-            if step.quorum and (reasons := unsafe(in_pods.as_listed(self._cluster, self._read()), dead, [step.quorum])):
+            if step.quorum and (reasons := unsafe(self._read(), dead, [step.quorum])):
                 raise NotRemovable(f"{step.member} stays in {step.quorum}:{_lines(reasons)}")
             self._do(step, dead, outside)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -67,6 +68,32 @@ def test_members_that_all_go_on_alone_have_no_majority() -> None:
         own = [node for node in status["running_nodes"] if node.startswith(f"rabbit@{member}.")]
         found[member] = Answer({**answer.parts, "cluster": json.dumps(status | {"running_nodes": own})})
     assert (read(found).standing, read(found).serves) == ("lost", False)
+
+
+def alone(listed: Sequence[str]) -> dict[str, Answer]:
+    """The answers after two members were lost for good: the third runs, and lists these members."""
+    status = answers("rabbitmq-whole")["rabbitmq-0"].document("cluster")
+    nodes = {rabbitmq_node.partition("@")[2].partition(".")[0]: rabbitmq_node for rabbitmq_node in status["disk_nodes"]}
+    status |= {"running_nodes": [nodes["rabbitmq-0"]], "disk_nodes": [nodes[each] for each in listed]}
+    return dead(*NAMES) | {"rabbitmq-0": Answer({"cluster": json.dumps(status)})}
+
+
+def test_a_cluster_that_goes_on_alone_is_its_own_majority() -> None:
+    found = read(alone(NAMES[:1]))
+    assert (found.standing, found.serves, found.counting, found.needed) == ("reduced", True, 1, 1)
+    assert [member.name for member in found.members if not member.votes] == ["rabbitmq-1", "rabbitmq-2"]
+
+
+def test_a_member_that_lists_lost_ones_has_no_majority() -> None:
+    found = read(alone(NAMES))
+    assert (found.standing, found.serves, found.needed) == ("lost", False, 2)
+
+
+def test_clusters_of_one_member_each_are_no_majority() -> None:
+    found = {name: alone(NAMES[:1])["rabbitmq-0"] for name in NAMES}
+    for name, answer in found.items():
+        found[name] = Answer({"cluster": answer.parts["cluster"].replace("rabbitmq-0", name)})
+    assert (read(found).standing, read(found).needed) == ("lost", 2)
 
 
 def test_members_that_cannot_be_asked() -> None:
