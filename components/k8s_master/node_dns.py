@@ -55,7 +55,7 @@ instead of 30 s: asking again costs nothing on the same node. A change restarts 
 
 The zone svc has no names. A resolver that finds none with the cluster's domain asks without it, for example for
 rabbitmq-2.rabbitmq-members.openstack.svc while this member has no pod. Forwarded, each such look-up took 8 s at a site
-whose name servers do not answer, and members that ask for each other answered nobody meanwhile."""
+whose name servers do not answer, and members that look each other up did not answer."""
 
 _UNIT_TEXT = f"""\
 [Unit]

@@ -17,7 +17,7 @@ _DEFAULT = {
     # Alerts of one quorum arrive together. Times are Alertmanager's own defaults, except the wait before the first
     # message: a lost member is reported after 10 s instead of 30 (project figure).
     "route": {"receiver": "none", "group_by": ["alertname", "quorum"], "group_wait": "10s"},
-    # What only names somebody is suppressed by what was waited for, and single members by their quorum's lost majority.
+    # The alert that waited for longer suppresses the early one (`info`), and a lost majority those of single members.
     "inhibit_rules": [
         {"source_matchers": [f'alertname="{worse}"'], "target_matchers": [f'alertname=~"{named}"'], "equal": equal}
         for worse, named, equal in (

@@ -61,7 +61,7 @@ def not_running(pod: Object | None, container: str) -> str:
 
 
 def _may_run(pod: Object, container: str) -> bool:
-    """Whether a container that cannot be asked may run: its pod is being deleted, or nobody knows its state."""
+    """Whether a container that cannot be asked may run: its pod is being deleted, or its state is not known."""
     status, state, reason = _state(pod, container)
     known = state if status else text(pod, "status", "phase") or "unknown"
     return bool(text(pod, "metadata", "deletionTimestamp")) or "unknown" in f"{known} {reason}".lower()

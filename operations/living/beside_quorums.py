@@ -47,7 +47,7 @@ def alerts(cloud: LivingCloud) -> Iterator[str]:
         counts = ", ".join(f"{number} {name}" for name, number in more.most_common())
         yield f"          - and more, which --json names: {counts}"
     if found.unsent:
-        yield f"          - no Alertmanager takes the alerts of {', '.join(found.unsent)}, so that nobody is told"
+        yield f"          - no Alertmanager takes the alerts of {', '.join(found.unsent)}, which reach no receiver"
 
 
 def _shown(found: Sequence[FiringAlert]) -> tuple[list[FiringAlert], Counter[str]]:

@@ -81,7 +81,7 @@ def test_a_prometheus_whose_alerts_nobody_takes() -> None:
     unsent = firing.told(answers("prometheus-unsent"))
     assert unsent.unsent == ("influxdb-grafana-0",)
     said = lines(unsent=unsent.unsent)[-1]
-    assert said.endswith("no Alertmanager takes the alerts of influxdb-grafana-0, so that nobody is told")
+    assert said.endswith("no Alertmanager takes the alerts of influxdb-grafana-0, which reach no receiver")
 
 
 def test_the_first_that_answers_suffices() -> None:

@@ -57,8 +57,8 @@ def test_killed_and_isolated_members_reach_the_alertmanager(
         assert max(members()) <= 1
         assert counted(rabbitmq, "rabbitmq-1") is None
         monitoring.manager.kill()
-        nobody = (monitoring.server.name,)
-        until("status says that nobody is told", lambda: monitoring.living_alerts().unsent == nobody, SOON)
+        unsent = (monitoring.server.name,)
+        until("status says that no receiver is reached", lambda: monitoring.living_alerts().unsent == unsent, SOON)
 
 
 def status_names_them(monitoring: Monitoring, expected: set[tuple[str, str]]) -> None:
