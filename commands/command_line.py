@@ -473,15 +473,18 @@ def replace(  # noqa: PLR0913 - as many options
 
 @_command
 def restore(  # noqa: PLR0913 - as many options
-    what: Annotated[str, typer.Argument(help="etcd, a Galera such as mysqld, or rabbitmq.", metavar="QUORUM")],
+    what: Annotated[
+        str, typer.Argument(help="etcd, a Galera such as mysqld, rabbitmq, or ceph-mon.", metavar="QUORUM")
+    ],
     stack: StackOption = "dev",
     source: Annotated[
         str,
         typer.Option(
             "--from",
             help="etcd: a machine, for its member's data, or MACHINE:COPY; default: data if there is any, or newest "
-            "copy. rabbitmq: a member. A Galera: a member, for its data, the time of a backup, or a copy in the object "
-            "store such as galera/mysqld; default: a member's data if none has a majority, or the newest backup.",
+            "copy. rabbitmq, ceph-mon: a member. A Galera: a member, for its data, the time of a backup, or a copy in "
+            "the object store such as galera/mysqld; default: a member's data if none has a majority, or the newest "
+            "backup.",
             metavar="SOURCE",
         ),
     ] = "",
@@ -492,7 +495,7 @@ def restore(  # noqa: PLR0913 - as many options
     show_plan: Annotated[bool, typer.Option("--plan", help="Print the numbered steps, and change nothing.")] = False,
     confirm: Annotated[str, typer.Option(help="The stack's name, to do what the plan says.", metavar="NAME")] = "",
 ) -> int:
-    """Restore etcd, a Galera or RabbitMQ of a live stack after its majority is lost, from what is left or a backup."""
+    """Restore etcd, a Galera, RabbitMQ or Ceph's monitors whose majority is lost, from what is left or a backup."""
     from commands.live import restore_command
 
     request = restore_command.RestoreRequest(what, source, tuple(dead or ()), show_plan, confirm)

@@ -1,6 +1,7 @@
 """`quorate restore`: makes etcd anew of one member's data or of a copy.
 
-galera_restore.py restores a Galera, and survivor_restore.py lets one or a RabbitMQ go on with what a member has.
+galera_restore.py restores a Galera. survivor_restore.py lets one, a RabbitMQ or Ceph's monitors go on with what a
+member has.
 """
 
 from __future__ import annotations
@@ -15,32 +16,33 @@ from commands.live.machine_shell import machine_shell
 from commands.live.restore_request import RestoreRequest
 from console.errors import UserError
 from openstack.config.wiring import ENVIRONMENT, wiring
+from operations.living.cloud import quorums_of
 from operations.restoration import etcd_machines, etcd_restoration, etcd_source, restoration_text
 from operations.restoration.copy_test import ETCD
+from operations.restoration.survivor_programs import PROGRAMS
 from operations.root_shell import Shell
 from text.quoting import printable
 from text.suggestion import did_you_mean
 
 
 def run(root: Path, stack_name: str, request: RestoreRequest) -> int:
-    """Restores etcd, a Galera or a RabbitMQ of a stack, or prints the plan.
+    """Restores etcd, a Galera, a RabbitMQ or Ceph's monitors of a stack, or prints the plan.
 
     Returns 0 if it is done, or with `plan` if it can be; 3 with `plan` if it cannot. Raises UserError with why it is
     not done, or why the run has stopped.
     """
     found = stack.load(root, stack_name)
     _require(found.plan, found.is_rendered, stack_name, request)
-    if request.what in wiring(found.plan, ENVIRONMENT).brokers:
-        return survivor_restore.restore_broker(root, found, request)
-    if request.what != ETCD:
+    if request.what in wiring(found.plan, ENVIRONMENT).galeras:
         return galera_restore.run(root, found, request)
+    if request.what != ETCD:
+        return survivor_restore.restore_survivor(root, found, request)
     with machine_shell(found.plan) as shell:
         return restore(found.plan, stack_name, request, shell)
 
 
 def _require(plan: Plan, is_rendered: bool, stack_name: str, request: RestoreRequest) -> None:
-    around = wiring(plan, ENVIRONMENT)
-    known = (ETCD, *around.galeras, *around.brokers)
+    known = (ETCD, *(each.name for each in quorums_of(plan) if each.process in PROGRAMS))
     if request.what not in known:
         advice = did_you_mean(request.what, known) or f": write one of {', '.join(known)}"
         raise UserError(f"{request.what} cannot be restored by this command{advice}.")

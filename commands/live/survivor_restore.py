@@ -1,4 +1,4 @@
-"""`quorate restore mysqld`, or rabbitmq, after the other members were lost: goes on with the data of one."""
+"""`quorate restore mysqld`, rabbitmq or ceph-mon, after the other members were lost: goes on with the data of one."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def is_meant(cluster: LiveCluster, request: RestoreRequest, names: Sequence[str]
     return not any(each.serves for each in members) and any(each.data for each in members)
 
 
-def restore_broker(root: Path, found: ValidStack, request: RestoreRequest) -> int:
-    """Lets a RabbitMQ of a stack go on with a member's data: it has no backup.
+def restore_survivor(root: Path, found: ValidStack, request: RestoreRequest) -> int:
+    """Lets a RabbitMQ or Ceph's monitors of a stack go on with a member's data: they have no backup.
 
     The rest is as for galera_restore.run.
     """
@@ -94,7 +94,7 @@ def run(cluster: LiveCluster, stack: str, request: RestoreRequest) -> int:
 
 
 def _begun(cluster: LiveCluster, request: RestoreRequest) -> CloudOperation | None:
-    """Returns the restoration of this Galera that is under way; None if there is none."""
+    """Returns the restoration of this quorum that is under way; None if there is none."""
     found = current(cluster.api)
     return found if found and (found.kind, found.subject) == (RESTORATION, request.what) else None
 
@@ -115,7 +115,7 @@ def _source(
             if each.name == begun.source and each.serves:
                 return each
     alive = _signs(cluster, request.dead)
-    return survivor_choice.chosen(members, request.source, request.dead, alive, alone=not program.restarts)
+    return survivor_choice.chosen(members, request.source, request.dead, alive, alone=program.alone)
 
 
 def _signs(cluster: LiveCluster, dead: Sequence[str]) -> list[str]:

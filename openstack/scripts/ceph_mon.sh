@@ -1,6 +1,6 @@
 # Starts a Ceph monitor. Its store is created once. The first monitor map has the first members at their nodes' addresses,
 # so it needs all of them; later, a new or emptied member only needs the quorum, which tells it the current map.
-configuration=/etc/ceph secrets=/var/lib/kolla/secrets store=/var/lib/ceph/mon/data
+configuration=/etc/ceph secrets=/var/lib/kolla/secrets store=/var/lib/ceph/mon/data alone=/var/lib/ceph/mon/alone
 as="--setuser ceph --setgroup ceph --id $POD_NAME"
 
 address() {
@@ -24,6 +24,23 @@ first_map() {
 
 in_map() { monmaptool --print "$1" | grep -q "mon\.$POD_NAME$"; }
 
+# Removes the others from the map after they were lost for good. The mark of ceph_survivor.py is the number of the map that
+# has them: the map without them has the next number, so that an old mark removes nobody.
+go_on_alone() {
+    map=/run/ceph/monmap
+    # shellcheck disable=SC2086
+    ceph-mon $as --mon-data $store --extract-monmap $map
+    monmaptool --print $map >$map.text
+    if grep -qx "epoch $(cat $alone)" $map.text; then
+        for other in $(sed -n 's/^[0-9]*: .* mon\.//p' $map.text); do
+            [ "$other" = "$POD_NAME" ] || monmaptool --rm "$other" $map
+        done
+        # shellcheck disable=SC2086
+        ceph-mon $as --mon-data $store --inject-monmap $map
+    fi
+    rm $alone
+}
+
 install -d -o ceph -g ceph /run/ceph
 # Tells Prometheus whether this monitor is in the quorum, also when there is none: then no manager tells anything.
 until python3 -IS $configuration/ceph_state.py \
@@ -42,5 +59,7 @@ if [ ! -d $store ]; then
     ceph-mon --mkfs $as --mon-data $store.new --monmap /tmp/monmap --keyring $secrets/mon.keyring
     mv $store.new $store
 fi
+touch /run/ceph/reads-alone
+if [ -f $alone ]; then go_on_alone; fi
 # shellcheck disable=SC2086
 exec ceph-mon --foreground $as --mon-data $store --public-addr "$POD_IP"

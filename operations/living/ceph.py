@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cluster.objects import Object, at, listed, mapping, number, text
 from operations.living.answers import DISK, Answer, Unanswered, disk_use, first
@@ -21,7 +21,8 @@ QUESTIONS = {
 }
 _UNKNOWN = "unknown"
 """State of a placement group of which the manager has not heard since it started: it may serve."""
-_IN_QUORUM = {"leader", "peon"}
+IN_QUORUM = {"leader", "peon"}
+"""States of a monitor that is in the quorum."""
 
 
 @dataclass(frozen=True)
@@ -49,10 +50,16 @@ def read(name: str, declared: Sequence[str], answers: Mapping[str, Answer]) -> L
     found, silent = heard(declared, answers, _monitor)
     state = _document(answers, STATUS)
     agreed = {str(each) for each in state.get("quorum_names") or ()}
+    voters = _voters(found, agreed) or frozenset(declared)
     return LivingQuorum(
         name,
         "ceph",
-        tuple(silent.get(member) or _member(member, found[member], agreed, answers[member]) for member in declared),
+        tuple(
+            replace(
+                silent.get(member) or _member(member, found[member], agreed, answers[member]), votes=member in voters
+            )
+            for member in declared
+        ),
         serves=bool(state) if found else None,
         figures=tuple(_figures(state)),
         troubles=tuple(_troubles(state)),
@@ -83,6 +90,18 @@ def _monitor(answer: Answer) -> Object:
     return found
 
 
+def _voters(found: Mapping[str, Object], agreed: set[str]) -> frozenset[str]:
+    """Returns the monitors in the map of those in the quorum; none while another one is in a different quorum.
+
+    A monitor that goes on alone after its majority was lost has removed the others, and is its own majority.
+    """
+    serving = {member for member, each in found.items() if text(each, "state") in IN_QUORUM}
+    if not serving <= agreed:
+        return frozenset()
+    maps = {frozenset(text(each, "name") for each in listed(found[member], "monmap", "mons")) for member in serving}
+    return maps.pop() if len(maps) == 1 else frozenset()
+
+
 def _document(answers: Mapping[str, Answer], question: str) -> Object:
     """Returns the first answer to a question that only a quorum answers; {} if there is none."""
     return first(answers.values(), lambda answer: answer.document(question)) or {}
@@ -96,7 +115,7 @@ def _pools(answer: Answer) -> tuple[Pool, ...]:
 
 def _member(name: str, found: Object, agreed: set[str], answer: Answer) -> LivingMember:
     state = text(found, "state")
-    counts = state in _IN_QUORUM and (not agreed or name in agreed)
+    counts = state in IN_QUORUM and (not agreed or name in agreed)
     says = state if counts else f"{state}: it is not in the quorum"
     return LivingMember(
         name,

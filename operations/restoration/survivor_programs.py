@@ -1,4 +1,4 @@
-"""How the members of Galera and of RabbitMQ tell what they have, and go on without a majority."""
+"""How the members of Galera, of RabbitMQ and of Ceph's monitors tell what they have, and go on without a majority."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from cluster.objects import Object, mapping, number, text, words
+from cluster.objects import Object, listed, mapping, number, text, words
 from openstack import scripts
 from openstack.scripts.galera.decision import NO_UUID
+from operations.living.ceph import IN_QUORUM
 from operations.living.readers import READERS
 from operations.restoration.survivors import Survivor, SurvivorProgram
 
@@ -43,20 +44,39 @@ def rabbitmq(said: str) -> Survivor:
     """Returns what a member of RabbitMQ has, by the output of openstack/scripts/rabbitmq_survivor.sh."""
     first, _, written = said.strip().partition("\n")
     known = mapping(_object(first), "value")
-    listed, running = (tuple(map(_member, words(known, each))) for each in ("listed", "running"))
-    if not listed:
+    members, running = (tuple(map(_member, words(known, each))) for each in ("listed", "running"))
+    if not members:
         raise ValueError(said)
-    others = f"{len(running)} of {len(listed)} members run"
+    others = f"{len(running)} of {len(members)} members run"
     has_khepri = known.get("khepri") is True
     return Survivor(
         "",
         "",
         does=others if has_khepri else f"{others}, and its metadata are in Mnesia: this cannot go on so",
-        serves=2 * len(running) > len(listed),
+        serves=2 * len(running) > len(members),
         data=f"{number(known, 'quorum')} quorum queues, {number(known, 'streams')} streams" if has_khepri else "",
         position=number(known, "quorum"),
-        together=listed,
+        together=members,
         served=_moment(float(written)) if written else None,
+    )
+
+
+def ceph(said: str) -> Survivor:
+    """Returns what a monitor of Ceph has, by the object of openstack/scripts/ceph_survivor.py."""
+    known = _object(said)
+    members = tuple(text(each, "name") for each in listed(known, "monmap", "mons"))
+    if not members:
+        raise ValueError(said)
+    state, epoch = text(known, "state"), number(known, "monmap", "epoch")
+    is_complete = epoch > 0 and state != "synchronizing"
+    return Survivor(
+        "",
+        "",
+        does=state,
+        serves=state in IN_QUORUM,
+        data=f"map of monitors {epoch}, election {number(known, 'election_epoch')}" if is_complete else "",
+        position=epoch,
+        together=members,
     )
 
 
@@ -75,6 +95,7 @@ PROGRAMS: Mapping[str, SurvivorProgram] = {
         galera,
         limit=60.0,
         restarts=True,
+        alone=False,
         goes_on="mark its data as that of a new cluster: a member with older marks takes it over as a whole",
         lost="",
     ),
@@ -84,8 +105,19 @@ PROGRAMS: Mapping[str, SurvivorProgram] = {
         rabbitmq,
         limit=1800.0,
         restarts=False,
+        alone=True,
         goes_on="remove the others from its metadata and its quorum queues, whose messages stay, and delete streams",
         lost="Streams are deleted with what is in them; agents make theirs anew.",
+    ),
+    "ceph-mon": SurvivorProgram(
+        READERS["ceph-mon"].container,
+        ("python3", "-c", scripts.text("ceph_survivor.py")),
+        ceph,
+        limit=60.0,
+        restarts=True,
+        alone=True,
+        goes_on="mark its data, so that its next start removes the others from the map of monitors",
+        lost="Objects are on OSDs, and stay. What it has not received of pools and accounts is to be made again.",
     ),
 }
 """By the process that a member runs. Project figures: a disk may be slow, and a broker has thousands of queues."""

@@ -66,6 +66,8 @@ class SurvivorProgram:
     """Seconds that `go-on` may take."""
     restarts: bool
     """Whether the member goes on at its next start only; then others that answer take its data over when they start."""
+    alone: bool
+    """Whether only a member beside which no other answers can go on."""
     goes_on: str
     """What `go-on` does, after the member's name."""
     lost: str

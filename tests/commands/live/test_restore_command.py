@@ -92,7 +92,7 @@ def test_a_bare_machine_and_its_api_server_are_left_out() -> None:
 @pytest.mark.parametrize(
     ("stack", "what", "said"),
     [
-        ("dev", "galera", "galera cannot be restored by this command: write one of etcd, mysqld"),
+        ("dev", "galera", "galera cannot be restored by this command: write one of etcd, rabbitmq, mysqld, ceph-mon"),
         ("dev", "mysql", r"mysql cannot be restored by this command \(did you mean 'mysqld'\?\)"),
         ("dev", "etcd", "dev is rendered: it has nothing that can be reached"),
         ("dev", "mysqld", "dev is rendered: it has nothing that can be reached"),

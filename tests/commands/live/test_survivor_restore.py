@@ -227,6 +227,43 @@ def test_two_brokers_are_a_majority_or_none_goes_on(cloud: LostGalera, capsys: p
     assert cloud.changes == []
 
 
+def test_a_monitor_goes_on_after_a_restart(cloud: LostGalera, capsys: pytest.CaptureFixture[str]) -> None:
+    dead = (cloud.die("ceph-mon-0"), cloud.die("ceph-mon-1"))
+    assert restore(what="ceph-mon", dead=dead, plan=True) == 0
+    said = capsys.readouterr().out
+    assert "        data: map of monitors 4, election 12; took part until a time that is not known" in said
+    assert "  2. ceph-mon-2: mark its data, so that its next start removes the others from the map" in said
+    assert "  3. delete the pod of ceph-mon-2, so that it starts again" in said
+    assert "Objects are on OSDs, and stay." in said
+    assert cloud.changes == []
+    assert restore(what="ceph-mon", dead=dead) == 0
+    assert changes(cloud)[2:] == [
+        "delete pod ceph-mon-0",
+        "delete pod ceph-mon-1",
+        "mark ceph-mon-2",
+        "delete pod ceph-mon-2",
+    ]
+    assert "ceph-mon of dev runs with 1 of 3 members." in capsys.readouterr().out
+
+
+def test_a_monitor_that_was_not_awaited_is_awaited_again(cloud: LostGalera) -> None:
+    dead = (cloud.die("ceph-mon-0"), cloud.die("ceph-mon-1"))
+    cloud.comes_back = False
+    with pytest.raises(UserError, match="ceph-mon does not serve after"):
+        restore(what="ceph-mon", dead=dead)
+    cloud.monitors = ["ceph-mon-2"]
+    done = changes(cloud)
+    assert restore(what="ceph-mon") == 0
+    assert changes(cloud) == done, "it only waited"
+
+
+def test_two_monitors_that_answer_do_not_go_on_alone(cloud: LostGalera, capsys: pytest.CaptureFixture[str]) -> None:
+    machine = cloud.die("ceph-mon-0")
+    assert restore(what="ceph-mon", dead=(machine,), plan=True) == 3
+    assert "ceph-mon-1, ceph-mon-2 answer, and only one may: switch off the machines of" in capsys.readouterr().out
+    assert cloud.changes == []
+
+
 def test_a_broker_has_no_backup(cloud: LostGalera) -> None:
     with pytest.raises(UserError, match="--from 2026-11-28T02-17-04Z is no member of rabbitmq"):
         restore("2026-11-28T02-17-04Z", what="rabbitmq")

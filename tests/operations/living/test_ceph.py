@@ -48,6 +48,33 @@ def test_a_lost_majority_is_told_by_the_monitor_that_is_left() -> None:
     assert found.members[0].says.endswith(": it is not in the quorum")
 
 
+def alone(*mapped: str, others: str = "") -> dict[str, Answer]:
+    """The answers after two monitors were lost for good: the third is a quorum, and its map has these monitors."""
+    (left, *_), found = NAMES, answers("ceph-two-lost")
+    monitor = found[left].document("monitor") | {"state": "leader", "quorum": [0]}
+    monitor |= {"monmap": {"mons": [{"name": each} for each in mapped]}}
+    status = answers("ceph-whole")[left].document("status") | {"quorum_names": [left]}
+    found[left] = Answer({"monitor": json.dumps(monitor), "status": json.dumps(status)})
+    if others:
+        found[others] = Answer({"monitor": json.dumps(monitor | {"name": others})})
+    return found
+
+
+def test_a_monitor_that_goes_on_alone_is_its_own_majority() -> None:
+    found = read(alone(NAMES[0]))
+    assert (found.standing, found.serves, found.counting, found.needed) == ("reduced", True, 1, 1)
+    assert [member.name for member in found.members if not member.votes] == ["ceph-mon-1", "ceph-mon-2"]
+
+
+def test_monitors_in_the_map_have_a_vote() -> None:
+    assert read(alone(*NAMES)).needed == 2
+
+
+def test_beside_another_quorum_none_is_its_own_majority() -> None:
+    found = read(alone(NAMES[0], others="ceph-mon-1"))
+    assert (found.counting, found.needed) == (1, 2)
+
+
 def test_monitors_that_cannot_be_asked() -> None:
     assert read(dead(*NAMES)).standing == "unknown"
 

@@ -46,6 +46,10 @@ class LostGalera(GaleraCloud):
         """The members that RabbitMQ lists."""
         for member in self.brokers:
             self.pods[member]["status"]["containerStatuses"] = [{"name": "rabbitmq", "state": {"running": {}}}]
+        self.monitors = [f"ceph-mon-{each}" for each in range(3)]
+        """The monitors in Ceph's map."""
+        for member in self.monitors:
+            self.pods[member]["status"]["containerStatuses"] = [{"name": "ceph-mon", "state": {"running": {}}}]
         self.marked = ""
         self.restarted: set[str] = set()
         self.refuses = ""
@@ -78,7 +82,9 @@ class LostGalera(GaleraCloud):
                 return {}
             self.restarted.add(member)
             if self.comes_back and self.marked in self.restarted:
-                for each in self.restarted:
+                if self.marked in self.monitors:
+                    self.monitors = [self.marked]
+                for each in self.restarted & self.says.keys():
                     self.says[each] |= {"primary": True}
             return {}
         if path.startswith("/api/v1/nodes/"):
@@ -104,7 +110,7 @@ class LostGalera(GaleraCloud):
         if place.pod in self.off:
             raise Unreachable("dial tcp: i/o timeout")
         if command[-1] == "look":
-            said = self.says.get(place.pod) or self.broker()
+            said = self.monitor() if place.container == "ceph-mon" else self.says.get(place.pod) or self.broker()
             return CommandOutput(json.dumps(said), "", 0)
         if self.refuses:
             return CommandOutput("", self.refuses, 1)
@@ -119,6 +125,12 @@ class LostGalera(GaleraCloud):
         listed = list(names.values())
         return {"value": {"khepri": True, "listed": listed, "running": running, "quorum": 35, "streams": 4}}
 
+    def monitor(self) -> dict[str, Any]:
+        """What the third monitor of Ceph tells of itself."""
+        state = "leader" if len(self.monitors) == 1 else "probing"
+        mons = [{"name": each} for each in self.monitors]
+        return {"name": "ceph-mon-2", "state": state, "election_epoch": 12, "monmap": {"epoch": 4, "mons": mons}}
+
     def read_quorum(self, _cluster: LiveCluster, quorum: str, pods: Sequence[Object]) -> LivingQuorum:
         del pods
         if quorum == "rabbitmq":
@@ -126,6 +138,9 @@ class LostGalera(GaleraCloud):
             return LivingQuorum(
                 quorum, quorum, tuple(LivingMember(each, each not in self.off, "runs") for each in brokers), True
             )
+        if quorum == "ceph-mon":
+            goes_on = self.monitors == ["ceph-mon-2"]
+            return LivingQuorum(quorum, "ceph", (LivingMember("ceph-mon-2", goes_on, "probing"),), goes_on)
         members = tuple(
             LivingMember(each, counts=self.says[each]["primary"] and each not in self.off, says=self.says[each]["does"])
             for each in MEMBERS

@@ -13,7 +13,7 @@ from tests.blueprint.stackfile.test_class_networks import stack, with_storage
 from tests.stacks import parsed
 from tests.trials.services.judge import judge
 from tests.trials.services.stack import objects
-from trials.services import ceph, testbed
+from trials.services import ceph, ceph_survivor, testbed
 from trials.services.containers import TriedContainer, read
 
 
@@ -50,3 +50,10 @@ def test_data_goes_by_the_storage_addresses(ceph_root: Path) -> None:
 @pytest.mark.heavy
 def test_ceph_keeps_what_it_acknowledged(ceph_root: Path, containers: Mapping[str, TriedContainer]) -> None:
     judge(ceph.prove(ceph_root, containers))
+
+
+@pytest.mark.heavy
+def test_one_of_three_monitors_goes_on_after_two_were_lost_for_good(
+    ceph_root: Path, containers: Mapping[str, TriedContainer]
+) -> None:
+    judge(ceph_survivor.prove(ceph_root, containers))
