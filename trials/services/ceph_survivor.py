@@ -23,11 +23,16 @@ LOST, SURVIVOR = MONITORS[:2], MONITORS[2]
 
 
 def prove(root: Path, containers: Mapping[str, TriedContainer]) -> list[Proof]:
-    """Loses two monitors twice. Returns the results. Raises Unavailable if this machine cannot run the test bed."""
+    """Loses two monitors three times. Returns the results. Raises Unavailable if this machine cannot run the test bed."""
     with ServiceTestbed(root) as testbed:
         cluster = CephCluster(testbed, containers)
         notes = begin(cluster)
-        return in_turn("Ceph", (two_lost, two_return), lambda name, failure: trial(name, cluster, failure), notes)
+        return in_turn(
+            "Ceph",
+            (two_lost, two_return, two_return_at_once),
+            lambda name, failure: trial(name, cluster, failure),
+            notes,
+        )
 
 
 def two_lost(cluster: CephCluster) -> list[str]:
@@ -70,6 +75,19 @@ def two_return(cluster: CephCluster) -> list[str]:
     cluster.start(*LOST)
     seconds = until("both are ready", lambda: all(map(cluster.ready, LOST)), START, 1)
     return [*notes, f"both joined at once with empty disks in {seconds:.0f} s", _whole(cluster)]
+
+
+def two_return_at_once(cluster: CephCluster) -> list[str]:
+    """Two that were called dead come back with their former data at the same moment: a majority of their map."""
+    cluster.kill(*LOST)
+    until("the survivor hears nobody", lambda: look(cluster)["outside_quorum"] == [SURVIVOR], START, 1)
+    notes = [_went_on(cluster)]
+    cluster.start(*LOST)
+    machines = [cluster.monitors[name] for name in LOST]
+    seconds = until("both end", lambda: not any(machine.runs for machine in machines), 100, 1)
+    notes.append(f"both ended after {seconds:.0f} s: {[machine.tail(1) for machine in machines]}")
+    until("the survivor is the quorum", lambda: cluster.quorum(SURVIVOR) == [SURVIVOR], START, 1)
+    return notes
 
 
 def _went_on(cluster: CephCluster) -> str:
