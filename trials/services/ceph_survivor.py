@@ -23,7 +23,10 @@ LOST, SURVIVOR = MONITORS[:2], MONITORS[2]
 
 
 def prove(root: Path, containers: Mapping[str, TriedContainer]) -> list[Proof]:
-    """Loses two monitors three times. Returns the results. Raises Unavailable if this machine cannot run the test bed."""
+    """Loses two monitors three times. Returns the results.
+
+    Raises Unavailable if this machine cannot run the test bed.
+    """
     with ServiceTestbed(root) as testbed:
         cluster = CephCluster(testbed, containers)
         notes = begin(cluster)
