@@ -247,7 +247,9 @@ def test_a_disk_of_etcd_that_becomes_slow_is_named_within_a_minute(tool: Service
     assert summary.startswith("etcd: m2 takes 127")
 
 
-@pytest.mark.parametrize(("failures", "named"), [("0x19 2x4 2x80", set()), ("0x19 3+3x3 12x80", {"NameServersSilent"})])
+@pytest.mark.parametrize(
+    ("failures", "named"), [("0x19 2x4 2x80", set[str]()), ("0x19 3+3x3 12x80", {"NameServersSilent"})]
+)
 def test_name_servers_that_do_not_answer_are_named(tool: ServiceMachine, failures: str, named: set[str]) -> None:
     """3 lookups in 15 s. Not while one of them succeeds: a packet was lost. The alert ends with the first answer."""
     silent, other = (f"influxdb-grafana-{number}" for number in range(2))
