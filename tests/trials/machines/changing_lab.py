@@ -9,10 +9,12 @@ import shutil
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Collection, Generator, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 import pulumi
 import yaml
@@ -65,6 +67,8 @@ class Changing:
     lab: Lab
     directory: Path
     operations: list[Operation] = field(default_factory=list[Operation])
+    certificates: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """The key `quorate:certificates` of the stack."""
 
     def machine(self, name: str) -> LabMachine:
         """Returns a machine by name."""
@@ -81,7 +85,7 @@ class Changing:
 
     def render(self, names: Sequence[str]) -> None:
         """Writes the directories of a stack with these masters, and delivers them to its running machines."""
-        planned = stack_plan(self.directory, names)
+        planned = stack_plan(self.directory, names, self.certificates)
         tree = self.directory / "tree"
         shutil.rmtree(tree, ignore_errors=True)
         for name in (*names, *WORKERS):
@@ -267,7 +271,7 @@ def until(what: str, condition: Callable[[], bool], limit: float = WAIT) -> None
         time.sleep(1)
 
 
-def stack_plan(work: Path, names: Sequence[str]) -> Plan:
+def stack_plan(work: Path, names: Sequence[str], certificates: Mapping[str, Any] = MappingProxyType({})) -> Plan:
     """Returns the plan of the stack "dev" with these masters."""
     document = yaml.safe_load(STACKS["dev"].read_text(encoding="utf-8"))
     servers: list[dict[str, object]] = []
@@ -288,6 +292,8 @@ def stack_plan(work: Path, names: Sequence[str]) -> Plan:
             {"name": PHYSICAL, "address": "10.20.0.14", "rack": "lab1", "roles": ["master"], "cpu": 8, "memory": 16}
         )
     document["config"] |= {"quorate:servers": servers, "quorate:cni": "none"}
+    if certificates:
+        document["config"]["quorate:certificates"] = dict(certificates)
     path = work / "Pulumi.members.yaml"
     path.write_text(yaml.safe_dump(document), encoding="utf-8")
     return plan(load_file(path))
@@ -296,7 +302,7 @@ def stack_plan(work: Path, names: Sequence[str]) -> Plan:
 def write_directory(planned: Plan, name: str, tree: Path) -> None:
     """Writes the directory and the secret files of a machine, as the target `render` does."""
     (node,) = [each for each in planned.machines if each.name == name]
-    certificates = Pki(Keyring("kubernetes", pulumi.Output.from_input("root")))
+    certificates = Pki(Keyring("kubernetes", pulumi.Output.from_input("root")), planned.settings.certificates)
     parts = machine_files.parts(planned, node, certificates)
     for path, text in fill(directory.entries(parts, {}), variables(node)).items():
         _place(tree / "machines" / name / path, text, 0o755 if text.startswith("#!") else 0o644)
