@@ -35,15 +35,13 @@ def run(root: Path, found: ValidStack, request: RestoreRequest) -> int:
     UserError with why it is not done, or why the run has stopped.
     """
     members = tuple(each.partition(".")[0] for each in wiring(found.plan, ENVIRONMENT).members(request.what))
-    if request.source not in members:
-        galera_source.named(request.what, request.source)
-        if request.source and request.dead:
-            raise UserError(f"--dead is for members that are lost, and {request.source} is a backup: name only one.")
+    source = None if request.source in members else galera_source.named(request.what, request.source)
+    if source and request.source and request.dead:
+        raise UserError(f"--dead is for members that are lost, and {request.source} is a backup: name only one.")
     cluster = connection.connect(root, found)
     try:
-        if survivor_restore.is_meant(cluster, request, members):
+        if source is None or survivor_restore.is_meant(cluster, request, members):
             return survivor_restore.run(cluster, found.name, request)
-        source = galera_source.named(request.what, request.source)
         return _restore(_restoration(root, found, cluster, source), request)
     except (ApiError, Unreachable) as error:
         raise UserError(f"The run has stopped: {error}\nThe same command goes on where it stopped.") from None

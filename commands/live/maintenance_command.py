@@ -64,7 +64,7 @@ class _Session:
     def single(self, domain: MaintenanceDomain, request: MaintenanceRequest) -> int:
         if request.plan:
             return self._show(domain)
-        operation = CloudOperation(domain.name, do=request.do, stops=request.stops)
+        operation = CloudOperation(domain.name, do=request.do)
         if request.end or request.abort:
             if not current(self._cluster.api) and not marked(self._cluster, domain):
                 print(f"{domain.name} is not in maintenance. Nothing was changed.")
@@ -97,7 +97,7 @@ class _Session:
     def pool(self, wanted: Batches, request: MaintenanceRequest) -> int:
         if request.plan:
             return self._show_pool(wanted)
-        operation = CloudOperation(f"pool {wanted.pool}", do=request.do, stops=request.stops)
+        operation = CloudOperation(f"pool {wanted.pool}", do=request.do)
         if (request.end or request.abort) and not current(self._cluster.api):
             print(f"Pool {wanted.pool} is not in maintenance. Nothing was changed.")
             return 0

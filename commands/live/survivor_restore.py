@@ -26,13 +26,13 @@ from text.suggestion import did_you_mean
 
 
 def is_meant(cluster: LiveCluster, request: RestoreRequest, names: Sequence[str]) -> bool:
-    """Whether the request is to go on with a member's data, and not to restore a backup.
+    """Whether a request that names no member is to go on with a member's data, and not to restore a backup.
 
-    It is if it names a member or a dead machine; and without a source, if no member serves and one has complete data,
-    unless a backup is being restored. `names`: the members. Raises ApiError or Unreachable.
+    It is without a source, if it names a dead machine, or if no member serves and one has complete data, unless a
+    backup is being restored. `names`: the members. Raises ApiError or Unreachable.
     """
     if request.source:
-        return request.source in names
+        return False
     if request.dead:
         return True
     if begun := _begun(cluster, request):

@@ -156,7 +156,7 @@ def _computes(planned: Plan) -> list[str]:
 
 
 def _evacuation(root: Path, name: str, planned: Plan, machine: str, reporter: Reporter) -> Callable[[], str] | None:
-    """Returns what evacuates a machine; None if it is no compute. Raises UserError if it is the only one."""
+    """Returns what evacuates a machine; None if it is not a compute. Raises UserError if it is the only one."""
     computes = _computes(planned)
     if machine not in computes:
         return None

@@ -25,7 +25,7 @@ first_map() {
 in_map() { monmaptool --print "$1" | grep -q "mon\.$POD_NAME$"; }
 
 # Removes the others from the map after they were lost for good. The mark of ceph_survivor.py is the number of the map that
-# has them: the map without them has the next number, so that an old mark removes nobody.
+# has them: the map without them has the next number, so that an old mark removes none.
 go_on_alone() {
     map=/run/ceph/monmap
     # shellcheck disable=SC2086

@@ -45,7 +45,7 @@ def two_lost(cluster: CephCluster) -> list[str]:
     before = list(cluster.said().values()).count("ok")
     cluster.kill(*LOST)
     seconds = until("the survivor is not ready", lambda: not cluster.ready(SURVIVOR), START, 1)
-    alone = until("the survivor hears nobody", lambda: look(cluster)["outside_quorum"] == [SURVIVOR], START, 1)
+    alone = until("the survivor hears no other", lambda: look(cluster)["outside_quorum"] == [SURVIVOR], START, 1)
     said = look(cluster)
     require(_members(said) == list(MONITORS) and not said["quorum"], f"the survivor says {said}")
     require(cluster.quorum(SURVIVOR) == [], "without a majority, there is no quorum")
@@ -64,7 +64,7 @@ def two_lost(cluster: CephCluster) -> list[str]:
 def two_return(cluster: CephCluster) -> list[str]:
     """Two that were called dead come back with their former data, one after the other; then both with empty disks."""
     cluster.kill(*LOST)
-    until("the survivor hears nobody", lambda: look(cluster)["outside_quorum"] == [SURVIVOR], START, 1)
+    until("the survivor hears no other", lambda: look(cluster)["outside_quorum"] == [SURVIVOR], START, 1)
     notes = [_went_on(cluster)]
     for name in LOST:
         cluster.start(name)
@@ -83,7 +83,7 @@ def two_return(cluster: CephCluster) -> list[str]:
 def two_return_at_once(cluster: CephCluster) -> list[str]:
     """Two that were called dead come back with their former data at the same moment: a majority of their map."""
     cluster.kill(*LOST)
-    until("the survivor hears nobody", lambda: look(cluster)["outside_quorum"] == [SURVIVOR], START, 1)
+    until("the survivor hears no other", lambda: look(cluster)["outside_quorum"] == [SURVIVOR], START, 1)
     notes = [_went_on(cluster)]
     cluster.start(*LOST)
     machines = [cluster.monitors[name] for name in LOST]
