@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from cluster.objects import Object, holds, listed, mapping, number, text
+from text.plural import pluralize
 
 DELETED = "is being deleted"
 MESSAGE = 160
@@ -54,8 +55,7 @@ def _restarts(status: Object) -> str:
     ended = mapping(status, "lastState", "terminated")
     if not ended:
         return ""
-    times = number(status, "restartCount")
-    return f" ({_end(ended)}, {times} restart{'' if times == 1 else 's'})"
+    return f" ({_end(ended)}, {pluralize(number(status, 'restartCount'), 'restart')})"
 
 
 def _end(ended: Object) -> str:

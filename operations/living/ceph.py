@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from cluster.objects import Object, at, listed, mapping, number, text
 from operations.living.answers import DISK, Answer, Unanswered, disk_use, first
-from operations.living.quorum import LivingMember, LivingQuorum, heard
+from operations.living.quorum import LivingMember, LivingQuorum, heard, with_votes
 
 MONITOR, STATUS, POOLS, TREE = "monitor", "status", "pools", "tree"
 _CEPH = "timeout 8 ceph --connect-timeout 5"
@@ -54,11 +54,9 @@ def read(name: str, declared: Sequence[str], answers: Mapping[str, Answer]) -> L
     return LivingQuorum(
         name,
         "ceph",
-        tuple(
-            replace(
-                silent.get(member) or _member(member, found[member], agreed, answers[member]), votes=member in voters
-            )
-            for member in declared
+        with_votes(
+            (silent.get(member) or _member(member, found[member], agreed, answers[member]) for member in declared),
+            voters,
         ),
         serves=bool(state) if found else None,
         figures=tuple(_figures(state)),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeVar
 
 from blueprint.plan.quorum_limits import majority
@@ -86,6 +86,11 @@ def different_versions(quorum: LivingQuorum) -> tuple[str, ...]:
     """Returns the versions of the members if they differ, as in an upgrade that was not ended; otherwise ()."""
     found = sorted({member.version for member in quorum.members if member.version})
     return tuple(found) if len(found) > 1 else ()
+
+
+def with_votes(members: Iterable[LivingMember], voters: Collection[str]) -> tuple[LivingMember, ...]:
+    """Returns the members, of which those named in `voters` have a vote: those that the program itself lists."""
+    return tuple(replace(member, votes=member.name in voters) for member in members)
 
 
 def heard(

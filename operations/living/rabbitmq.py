@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from blueprint.plan.quorum_limits import majority
 from cluster.objects import Object, listed, mapping, number, text, words
 from openstack.monitoring import replicated_queues
 from operations.living.answers import DISK, Answer, Unanswered, disk_use, first
-from operations.living.quorum import LivingMember, LivingQuorum, heard
+from operations.living.quorum import LivingMember, LivingQuorum, heard, with_votes
 
 CLUSTER, QUEUES = "cluster", "queues"
 UNBALANCED = 10
@@ -34,11 +33,9 @@ def read(name: str, declared: Sequence[str], answers: Mapping[str, Answer]) -> L
     return LivingQuorum(
         name,
         "rabbitmq",
-        tuple(
-            replace(
-                silent.get(member) or _member(member, found[member], together, answers[member]), votes=member in voters
-            )
-            for member in declared
+        with_votes(
+            (silent.get(member) or _member(member, found[member], together, answers[member]) for member in declared),
+            voters,
         ),
         serves=len(together) >= majority(len(voters)) if found else None,
         figures=(f"{number(queues, 'all')} replicated queues",) if queues else (),
