@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -19,9 +20,9 @@ from contract import COMPUTE_POOL, CONTROLLER_POOL
 from openstack.config.wiring import ENVIRONMENT, wiring
 from operations.living.cloud import quorums_of
 from toolchain import openstack_programs
-from trials.cloud import client, host
+from trials.cloud import bring_up, client, host, masters
 from trials.cloud.drill import disturbances, drill_report, observation, replaced_machine, workloads
-from trials.cloud.drill.another_authority import another_authority
+from trials.cloud.drill.another_authority import TITLES, another_authority
 from trials.cloud.drill.disturbances import Disturbance
 from trials.cloud.drill.reboots import reboots
 from trials.cloud.drill.result import Drill
@@ -47,7 +48,7 @@ def start(root: Path, name: str, request: DrillRequest) -> int:
     if sum(map(bool, (request.server, request.kind, request.replaced, request.every))) != 1:
         raise UserError(
             "Write what to do: SERVER=virt1 (cut its power), "
-            "KIND=rollout|drains|option|authority|reboots|computes|evacuation|blackout, "
+            "KIND=rollout|drains|option|etcd-authority|kubernetes-authority|reboots|computes|evacuation|blackout, "
             "REPLACE=controller2 (a machine dies for good and is replaced), or ALL=1."
         )
     planned = stack.load(root, name).plan
@@ -64,6 +65,9 @@ def start(root: Path, name: str, request: DrillRequest) -> int:
     directory = root / "build" / lab_stack.name_of(name) / "drill"
     with interrupted_by_termination(), host.alone():
         drills = run(lab, disturbing, _cloud(root, name, lab, planned, reporter), directory, reporter)
+    lab_stack.write_kubeconfig(
+        root, name, masters.kubeconfig(lab, bring_up.CONTEXT)
+    )  # its authority may be another one
     print(f"Report: {(directory / drill_report.PAGE).relative_to(root)}")
     return 1 if any(drill.problems() for drill in drills) else 0
 
@@ -134,16 +138,16 @@ def _with_instances(
     def evacuate() -> str:
         return _tenants(root, name, planned, reporter).evacuate(last.name)
 
-    def deploy(generations: Mapping[str, Any]) -> None:
-        lab_stack.set_etcd_generations(root, name, generations)
+    def replaced(authority: str) -> Disturbance:
+        def deploy(generations: Mapping[str, Any]) -> None:
+            lab_stack.set_generations(root, name, authority, generations)
 
-    def authority() -> Disturbance:
-        uses = stack.load(root, lab_stack.name_of(name)).settings.certificates.etcd.uses
-        return another_authority(lab, operator, uses, deploy)
+        known = stack.load(root, lab_stack.name_of(name)).settings.certificates.by_name
+        return another_authority(lab, operator, authority, known[authority].uses, deploy)
 
     return {
         "option": lambda: disturbances.option(lab, change),
-        "authority": authority,
+        **{f"{each}-authority": partial(replaced, each) for each in TITLES},
         "reboots": lambda: reboots(lab, CONTROLLER_POOL, controllers, operator, single),
         # Instances leave a compute for another one.
         **({"computes": lambda: reboots(lab, COMPUTE_POOL, computes, operator)} if len(computes) > 1 else {}),

@@ -102,11 +102,11 @@ def change_option(root: Path, original: str) -> None:
     _save(file, document)
 
 
-def set_etcd_generations(root: Path, original: str, generations: Mapping[str, Any]) -> None:
-    """Writes the generations of etcd's authority into the stack file."""
+def set_generations(root: Path, original: str, authority: str, generations: Mapping[str, Any]) -> None:
+    """Writes the generations of an authority into the stack file."""
     file = stack_file(root, original)
     document = stack.read_document(file)
-    document["config"].setdefault(certificate_generations.KEY, {})["etcd"] = dict(generations)
+    document["config"].setdefault(certificate_generations.KEY, {})[authority] = dict(generations)
     _save(file, document)
 
 

@@ -79,8 +79,8 @@ def test_a_drill_is_of_a_server_or_a_kind_or_a_replacement_or_all(
         (
             "dev",
             DrillRequest(kind="flood"),
-            "flood is not a kind of drill; write one of rollout, drains, option, authority, reboots, computes, "
-            "evacuation, blackout.",
+            "flood is not a kind of drill; write one of rollout, drains, option, etcd-authority, "
+            "kubernetes-authority, reboots, computes, evacuation, blackout.",
         ),
     ],
 )

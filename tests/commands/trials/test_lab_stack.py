@@ -106,13 +106,13 @@ def test_each_change_of_the_drill_s_option_differs_from_the_one_before(tmp_path:
     assert found() == {"debug": True}
 
 
-def test_the_generations_of_etcd_are_in_the_stack_file_beside_others(tmp_path: Path) -> None:
+def test_the_generations_of_an_authority_are_in_the_stack_file_beside_others(tmp_path: Path) -> None:
     file = lab_stack.stack_file(tmp_path, "dev")
     file.parent.mkdir(parents=True)
     keys = {"serviceAccounts": {"uses": 1, "trusts": [1, 2]}}
     file.write_text(yaml.safe_dump({"config": {"quorate:certificates": keys}}), encoding="utf-8")
 
-    lab_stack.set_etcd_generations(tmp_path, "dev", {"uses": 2, "trusts": [1, 2]})
+    lab_stack.set_generations(tmp_path, "dev", "etcd", {"uses": 2, "trusts": [1, 2]})
     found = yaml.safe_load(file.read_text(encoding="utf-8"))["config"]["quorate:certificates"]
     assert found == {**keys, "etcd": {"uses": 2, "trusts": [1, 2]}}
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from console.errors import UserError
+from files import atomic
 from trials.cloud import masters, network
 from trials.cloud.drill import disturbances, drill_report, load, observer, readiness, result, workloads
 from trials.cloud.drill.result import Drill, Event, Members, Silence, Writes
@@ -217,6 +218,20 @@ def test_clients_use_services_with_an_address(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(workloads, "of_openstack", services)
     assert workloads.apis(LAB) == {"a": "http://a.openstack.svc:9093/"}
+
+
+def test_the_observer_uses_a_kubeconfig_that_was_written_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def content(path: Path) -> str:
+        return path.read_text(encoding="utf-8")
+
+    monkeypatch.setattr(observer, "read_kubeconfig", content)
+    file = tmp_path / "kubeconfig"
+    atomic.write_private(file, "first")
+    administrator = observer.Administrator(file)
+    first = administrator.api()
+    assert administrator.api() is first
+    atomic.write_private(file, "second")
+    assert [first.access, administrator.api().access] == ["first", "second"]
 
 
 def test_pods_that_are_deleted_or_not_ready_do_not_count() -> None:

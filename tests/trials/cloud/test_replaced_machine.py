@@ -1,10 +1,12 @@
-"""Replacements in a drill, of a machine and of etcd's authority: how `quorate` is run, and in which order."""
+"""Replacements in a drill, of a machine and of an authority: how `quorate` is run, and in which order."""
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +16,15 @@ from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
 from console.errors import UserError
 from tests.stacks import STACKS
-from trials.cloud import bring_up, disks, network, nspawn, power, ssh_access
+from trials.cloud import bring_up, disks, masters, network, nspawn, power, ssh_access
+from trials.cloud.drill import another_authority as drill_of_authority
 from trials.cloud.drill import replaced_machine
 from trials.cloud.drill.another_authority import another_authority
 from trials.cloud.drill.operator import Operator
 from trials.cloud.lab_machines import Lab, lab_of
 
 PROGRAM = """
-import pathlib, sys, time
+import os, pathlib, sys, time
 words = " ".join(sys.argv[1:])
 with pathlib.Path("called").open("a") as calls: calls.write(words + "\\n")
 if "--plan" in words: sys.exit(3 if pathlib.Path("called").read_text().count("--plan") == 1 else 0)
@@ -29,13 +32,15 @@ if "--dead" in words:
     print(" 5. remove rabbitmq-1", flush=True); print(" 6. delete node controller2, and its pods", flush=True)
     if words in pathlib.Path("called").read_text().splitlines()[:-1]: sys.exit(0)
     time.sleep(60)
-if words.startswith("up") and pathlib.Path("called").read_text().count("up --stack") == 2:
+updates = pathlib.Path("called").read_text().count("up --stack") if words.startswith("up") else 0
+if updates == 2 and "REFUSED" in os.environ: sys.exit(os.environ["REFUSED"])
+if updates == (3 if "REFUSED" in os.environ else 2):
     print("waiting for 1: Command cloud-virt1-master1-apply", flush=True)
     time.sleep(60)
 if "fails" in words: print("it says why"); sys.exit(1)
 """
 """What `quorate` is in these tests: the first plan has a reason against it; the first removal and the second update do
-not end."""
+not end. With REFUSED, the second update says that and fails, and the third does not end."""
 
 
 @pytest.fixture
@@ -133,12 +138,52 @@ def test_etcd_s_authority_is_replaced_in_three_deployments(lab: Lab, operator: O
         before = len(called()) if Path("called").exists() else 0
         deployed.append((generations["uses"], generations["trusts"], before))
 
-    assert another_authority(lab, operator, 3, deploy).act(list, quiet) == ()
+    assert another_authority(lab, operator, "etcd", 3, deploy).act(list, quiet) == ()
     assert deployed == [(3, [3, 4], 0), (4, [3, 4], 1), (4, [4], 3)], "generations, and updates before each"
     assert called() == ["up --stack dev-cloud"] * 4, "the second deployment was killed once"
 
 
+def restarted(lab: Lab, operator: Operator, refused: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Any, list[str]]:
+    """Replaces Kubernetes' authority, of which `up` refuses the second deployment. Returns problems and restarts."""
+    restarts: list[str] = []
+
+    def kubectl(_lab: Lab, *words: str, timeout: float = 0) -> subprocess.CompletedProcess[str]:
+        restarts.append(" ".join(words))
+        return subprocess.CompletedProcess(words, 0, "", "")
+
+    monkeypatch.setattr(masters, "kubectl", kubectl)
+    monkeypatch.setattr(drill_of_authority, "SPREADS", 0)
+    operator = replace(operator, environment={"REFUSED": refused})
+    return another_authority(lab, operator, "kubernetes", 1, lambda _generations: None).act(list, quiet), restarts
+
+
+def test_pods_restart_before_another_authority_of_kubernetes_signs(
+    lab: Lab, operator: Operator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused = (
+        "read: kube-system:DaemonSet/kube-proxy kube-system:ReplicaSet/coredns-5f7. Restart them (rollout restart …)"
+    )
+    problems, restarts = restarted(lab, operator, refused, monkeypatch)
+    assert problems == ()
+    of = "--namespace=kube-system"
+    assert restarts == [
+        f"rollout restart daemonset/kube-proxy {of}", f"rollout status daemonset/kube-proxy {of} --timeout=900s",
+        f"rollout restart deployment/coredns {of}", f"rollout status deployment/coredns {of} --timeout=900s",
+    ]  # fmt: skip
+    assert called() == ["up --stack dev-cloud"] * 5, "the second deployment was refused, killed, and went on"
+
+
+def test_a_second_deployment_that_names_no_pods_fails_the_drill(
+    lab: Lab, operator: Operator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problems, restarts = restarted(lab, operator, "no API server answers", monkeypatch)
+    assert "named no pods that must restart before the new authority signs:\nno API server answers" in problems[0]
+    assert restarts == []
+
+
 def test_a_deployment_of_etcd_s_authority_waits_for_the_one_before(lab: Lab, operator: Operator) -> None:
-    problems = another_authority(lab, operator, 1, lambda _generations: None).act(lambda: ["etcd on master2"], quiet)
+    problems = another_authority(lab, operator, "etcd", 1, lambda _generations: None).act(
+        lambda: ["etcd on master2"], quiet
+    )
     assert problems == ["not ready when both authorities are trusted: etcd on master2"]
     assert called() == ["up --stack dev-cloud"]

@@ -54,7 +54,7 @@ def drill(lab: Lab, disturbance: Disturbance, cloud: DrilledCloud, say: Callable
     expected = {each.name: each.pods for each in workloads.expected(lab)}
     readiness.require(lab, expected)
     client.connect(lab, disturbance.witnesses[-1])
-    kubeconfig = _kubeconfig(lab, disturbance, cloud.directory)
+    kubeconfig = _write_kubeconfig(lab, disturbance, cloud.directory)
     masters.kubectl(lab, "create", "namespace", observer.NAMESPACE)
     etcd = {each.name: f"http://{each.address}:{contract.ETCD_METRICS_PORT}/livez" for each in lab.members}
     document = {
@@ -78,7 +78,12 @@ def drill(lab: Lab, disturbance: Disturbance, cloud: DrilledCloud, say: Callable
         looking = Readiness(
             lab, watching, expected, disturbance.machines if disturbance.cuts_power else (), moment=began
         )
-        failures = disturbance.act(lambda: looking.wait(say), say)
+
+        def wait() -> Sequence[str]:
+            _write_kubeconfig(lab, disturbance, cloud.directory)  # another authority ends the certificate in it
+            return looking.wait(say)
+
+        failures = disturbance.act(wait, say)
         over = time.time()
         missing = looking.wait(say)
         whole = None if missing else time.time()
@@ -126,8 +131,8 @@ def clean(lab: Lab, cloud: DrilledCloud) -> None:
         cloud.tenants.clean()
 
 
-def _kubeconfig(lab: Lab, disturbance: Disturbance, directory: Path) -> Path:
-    """Writes a kubeconfig whose server is a witness."""
+def _write_kubeconfig(lab: Lab, disturbance: Disturbance, directory: Path) -> Path:
+    """Writes a kubeconfig whose server is a witness. The observer reads it again."""
     left = [machine for machine in disturbance.witnesses if machine.is_master]
     path = directory / "drill-kubeconfig"
     atomic.write_private(path, masters.kubeconfig(lab, bring_up.CONTEXT, left))

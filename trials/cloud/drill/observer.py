@@ -76,6 +76,23 @@ def _ask(api: str, url: str) -> None:
     _report("answer", api=api, reason=answers(url))
 
 
+class Administrator:
+    """An administrator, whose kubeconfig may be written again while the observer runs: certificates are replaced."""
+
+    def __init__(self, kubeconfig: Path) -> None:
+        self._kubeconfig, self._lock = kubeconfig, threading.Lock()
+        self._written = 0
+        self._api: Api | None = None
+
+    def api(self) -> Api:
+        """Returns the API, with the credentials that the kubeconfig has now."""
+        with self._lock:
+            written = self._kubeconfig.stat().st_mtime_ns
+            if self._api is None or written != self._written:
+                self._api, self._written = Api(read_kubeconfig(self._kubeconfig)), written
+            return self._api
+
+
 def _count(api: Api, document: Mapping[str, Mapping[str, Mapping[str, str]]], namespace: str) -> None:
     found = {
         quorum: [member for member, url in members.items() if answers(url) is None]
@@ -109,12 +126,12 @@ def _end(_number: int, _frame: object) -> None:
 def main() -> None:
     """Watches until SIGTERM."""
     document = json.loads(sys.argv[1])
-    access = read_kubeconfig(Path(document["kubeconfig"]))
+    administrator = Administrator(Path(document["kubeconfig"]))
     signal.signal(signal.SIGTERM, _end)
-    api, numbers = Api(access), itertools.count(time.time_ns() // 1_000_000)  # larger than those of earlier drills
+    numbers = itertools.count(time.time_ns() // 1_000_000)  # larger than those of earlier drills
     work: list[tuple[float, Callable[[], None]]] = [
-        (COUNT_PERIOD, lambda: _count(api, document, document["namespace"])),
-        (PERIOD, lambda: _write(api, numbers)),
+        (COUNT_PERIOD, lambda: _count(administrator.api(), document, document["namespace"])),
+        (PERIOD, lambda: _write(administrator.api(), numbers)),
     ]
     work += [(PERIOD, lambda name=name, url=url: _ask(name, url)) for name, url in document["urls"].items()]
     threads = [threading.Thread(target=_repeat, args=each) for each in work]
