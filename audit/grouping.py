@@ -116,7 +116,7 @@ def causes(findings: Iterable[Finding], key_of: Callable[[Finding], str]) -> lis
     """Groups findings by cause, in the order of their first findings.
 
     `key_of`: returns the key of the entry in the stack file that a finding is about, "" if there is none. An entry at
-    which one finding fails is no cause of its own: the finding is with the others of its rule.
+    which one finding fails is not a cause of its own: the finding is with the others of its rule.
     """
     given = list(findings)
     keys = {id(each): key_of(each) if each.verdict is Verdict.FAIL else "" for each in given}

@@ -91,7 +91,7 @@ def narrow(pattern: str, names: Sequence[str]) -> str:
 def number_in(name: str) -> int | None:
     """Returns the last number in a name, such as 3 for `ctl03` and `ctl03.zone1`, or None if it has no digit.
 
-    The domain of a name is no part of it.
+    The domain of a name is not part of it.
     """
     found = _DIGITS.findall(name.partition(".")[0])
     return int(found[-1]) if found else None

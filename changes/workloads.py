@@ -173,7 +173,7 @@ def _moved(new: Workload, was: tuple[str, ...], will: tuple[str, ...], quorum: C
 
 
 def _rolled_alike(pairs: Sequence[tuple[Workload, Workload]], before: Side) -> Iterator[Change]:
-    """Yields the roll of workloads that are no quorums: one change for all that differ in the same parts."""
+    """Yields the roll of workloads that are not quorums: one change for all that differ in the same parts."""
     found: dict[tuple[str, tuple[str, ...]], list[tuple[Workload, list[str]]]] = defaultdict(list)
     for old, new in pairs:
         if new.is_long_running and _template(old) != _template(new) and before.quorum_of(old) is None:

@@ -16,7 +16,7 @@ from openstack.config.wiring import Wiring
 
 _PROCESSES: Mapping[str, ClassName] = {"ceph-osd": "storage", "ovn-controller": "overlay"}
 """Class of the network in which a process has its address. Its script takes the address from POD_IP. That of a
-container with Kolla's start script, whose command is no shell's, reads the file itself."""
+container with Kolla's start script, whose command is not a shell's, reads the file itself."""
 
 
 def with_address(process: ProcessDefinition, wiring: Wiring) -> ProcessDefinition:

@@ -110,7 +110,7 @@ def read_sums(file: Path) -> dict[str, str]:
 
 
 def site(environment: Mapping[str, str]) -> str:
-    """Returns the address of the download site. Raises UserError if QUORATE_RELEASES is no usable address."""
+    """Returns the address of the download site. Raises UserError if QUORATE_RELEASES is not a usable address."""
     chosen = environment.get(SETTING) or SITE
     parts = urlsplit(chosen)
     if "@" in parts.netloc:

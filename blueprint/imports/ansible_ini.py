@@ -31,13 +31,13 @@ def read_ini(path: Path, text: str) -> AnsibleInventory:
             inventory.group(section)
             if kind not in ("hosts", "children", "vars"):
                 advice = f"write [{section}], [{section}:children] or [{section}:vars]"
-                inventory.problems.append(Problem(place, f"{quoted(kind)} is no kind of a section; {advice}"))
+                inventory.problems.append(Problem(place, f"{quoted(kind)} is not a kind of a section; {advice}"))
         elif kind == "children":
             _child(inventory, section, line, place)
         elif kind == "vars":
             name, sign, value = (part.strip() for part in line.partition("="))
             if not sign or not name:
-                inventory.problems.append(Problem(place, "is no variable of the group; write name=value"))
+                inventory.problems.append(Problem(place, "is not a variable of the group; write name=value"))
             inventory.group(section).variables[name] = value
         elif kind == "hosts":
             _hosts(inventory, section, line, place)
@@ -49,7 +49,7 @@ def _child(inventory: AnsibleInventory, section: str, line: str, place: str) -> 
     if match:
         inventory.group(section).children.setdefault(match[1], place)
     else:
-        inventory.problems.append(Problem(place, f"{quoted(line)} is no name of a group; write one name on a line"))
+        inventory.problems.append(Problem(place, f"{quoted(line)} is not a name of a group; write one name on a line"))
 
 
 def _hosts(inventory: AnsibleInventory, section: str, line: str, place: str) -> None:
@@ -63,7 +63,7 @@ def _hosts(inventory: AnsibleInventory, section: str, line: str, place: str) -> 
         name, sign, value = each.partition("=")
         if not sign or not name:
             # The word is not repeated: it may be a part of a password with a blank.
-            text = "has a word after the host that is no variable; write name=value, in quotes if it has blanks"
+            text = "has a word that is not a variable after the host; write name=value, with blanks in quotes"
             inventory.problems.append(Problem(place, text))
         variables[name] = value
     if match := _PORT.fullmatch(pattern):

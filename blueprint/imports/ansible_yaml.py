@@ -46,7 +46,7 @@ def _group(inventory: AnsibleInventory, name: str, content: object, place: str) 
     group = inventory.group(name)
     parts = _section(inventory, content, place)
     for key in parts.keys() - set(_KEYS):
-        text = f"is no key of a group; write one of {', '.join(_KEYS)}, and groups under children"
+        text = f"is not a key of a group; write one of {', '.join(_KEYS)}, and groups under children"
         inventory.problems.append(Problem(f"{place}.{key}", text))
     for pattern, variables in _section(inventory, parts.get("hosts"), f"{place}.hosts").items():
         at = f"{place}.hosts.{pattern}"

@@ -128,7 +128,7 @@ def _names(value: object) -> Sequence[str]:
 
 
 def _section(value: object) -> Mapping[str, object]:
-    """Returns a mapping with text as keys; an empty one for a value that is no mapping."""
+    """Returns a mapping with text as keys; an empty one for a value that is not a mapping."""
     return (
         {str(key): each for key, each in cast("dict[object, object]", value).items()} if isinstance(value, dict) else {}
     )

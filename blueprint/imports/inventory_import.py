@@ -228,7 +228,7 @@ def _label_lines(whole: _Import, labels: Mapping[str, Mapping[str, str]]) -> Ite
             yield ImportLine(key, "same", "the running cluster keeps its labels")
     odd = [host for host in labels if as_section(whole.variables.of_host(host).get(rules.labels_variable, {})) is None]
     if odd:
-        text = "is no mapping of labels; write it as {label: value}"
+        text = "is not a mapping of labels; write it as {label: value}"
         yield ImportLine(f"{rules.labels_variable} ({first_of(odd, _NAMED)})", "left out", text)
 
 

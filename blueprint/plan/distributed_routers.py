@@ -53,7 +53,7 @@ def problems(settings: Settings, running: Sequence[ServicePlan], nodes: Sequence
         both = [node.name for node in computes if name in by_name and node.pool in by_name[name].pools]
         if both:
             wrong = f"{first_of(both, NAMED)} can run {name} and {_COMPUTE}, and a node has one such agent"
-            yield Problem(KEY, f"{wrong}; run {name} on nodes that are no computes, or remove this")
+            yield Problem(KEY, f"{wrong}; run {name} on nodes that are not computes, or remove this")
     yield from _without_external(settings, computes)
     yield from _without_population(settings)
 

@@ -105,7 +105,7 @@ def _replicas(topology: Topology, placement: Placement, own: Databases) -> Itera
         key, placed = f"replicas.{name}", placement.services.get(name)
         definition = topology.known.services.get(topology.definition_of(name))
         if placed is None or definition is None or placed.kind == "DaemonSet":
-            yield TopologyLine(key, "refused", "is no number of instances that the topology places")
+            yield TopologyLine(key, "refused", "is not a number of instances that the topology places")
         elif left_out(placement, definition):
             yield TopologyLine(key, "left out", "a stack does not run it")
         else:

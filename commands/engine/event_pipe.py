@@ -37,7 +37,7 @@ class RunSummary:
     def take(self, line: bytes) -> Event | None:
         """Adds a line of the event log, and returns its event.
 
-        Drops a line that is no event, and debug messages; then returns None.
+        Drops a line that is not an event, and debug messages; then returns None.
         """
         event = parse(line)
         if event is None:

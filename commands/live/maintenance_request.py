@@ -57,7 +57,7 @@ def _errors_of_names(plan: Plan, request: MaintenanceRequest) -> Iterator[str]:
         try:
             failure_domains.batch_size(request.batch, 1)
         except ValueError:
-            yield f"--batch {request.batch} is no number from 1, and no percentage from 1% to 100%."
+            yield f"--batch {request.batch} is neither a number from 1 nor a percentage from 1% to 100%."
     if request.max_failed is not None and request.max_failed < 0:
         yield f"--max-failed {request.max_failed} is below 0."
     if not request.pool and (request.batch or request.max_failed is not None):

@@ -48,7 +48,9 @@ def restore_survivor(root: Path, found: ValidStack, request: RestoreRequest) -> 
     """
     names = members_of(next(each for each in quorums_of(found.plan) if each.name == request.what))
     if request.source and request.source not in names:
-        raise UserError(f"--from {request.source} is no member of {request.what}{did_you_mean(request.source, names)}.")
+        raise UserError(
+            f"--from {request.source} is not a member of {request.what}{did_you_mean(request.source, names)}."
+        )
     cluster = connection.connect(root, found)
     try:
         return run(cluster, found.name, request)

@@ -23,7 +23,7 @@ _WIDTH = 60
 def show(root: Path, name: str, service: str, node: str) -> int:
     """Prints the configuration files of a service; if `node` is not empty, with the values of that node.
 
-    The proxy of API servers, which is no service, is shown by its times. Raises UserError if the stack has no such
+    The proxy of API servers, which is not a service, is shown by its times. Raises UserError if the stack has no such
     service, or if the service does not run on the node.
     """
     made = stack.load(root, name).plan

@@ -128,7 +128,7 @@ def _notes(root: Path, tree: Path, base: Base) -> tuple[str, ...]:
 
 
 def _preview(root: Path, engine: Engine, name: str, pack: str | None) -> Previewed:
-    """Previews a stack with the program in `root`. Policy violations are no failure, because the audit reports them."""
+    """Previews a stack with the program in `root`. It does not fail for policy violations: the audit reports them."""
     if not (root / "Pulumi.yaml").is_file():
         return Previewed(None, "  it has no Pulumi.yaml, so there is no program to run")
     with stack.temporary_workspace(root, name) as place:

@@ -84,7 +84,7 @@ class RunProgress:
             self._waiting[step.urn] = _Waiting(resources.title(step), self.clock())
 
     def _end(self, step: EngineStep) -> None:
-        # Components are reported twice, and are no changes by themselves.
+        # Components are reported twice, and are not changes by themselves.
         self._done += self._waiting.pop(step.urn, None) is not None
 
     def _close(self, end: PhaseEnd) -> None:

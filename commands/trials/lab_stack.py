@@ -135,7 +135,7 @@ def with_host_keys(
 ) -> list[dict[str, Any]]:
     """Returns a stack file's servers and virtual machines with their host keys.
 
-    A server that only carries virtual machines is no machine of the lab, and has none.
+    A server that only carries virtual machines is not a machine of the lab, and has none.
     """
     found: list[dict[str, Any]] = []
     for written, server in zip(servers, settings.servers, strict=True):

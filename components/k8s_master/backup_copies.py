@@ -1,6 +1,6 @@
 """Encrypted copies of etcd's backups in an object store, made by a unit that systemd starts after each backup.
 
-A unit of its own, so that a copy that fails is no backup that fails: each is named by its own age.
+A unit of its own, so that a copy that fails is not a backup that fails: each is named by its own age.
 """
 
 from __future__ import annotations

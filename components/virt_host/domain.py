@@ -25,7 +25,7 @@ FOLDER = Path(__file__).parent
 DOMAIN = "domain.xml"
 """Name of the file with the libvirt domain, which has the values in place of the placeholders."""
 _NO_VALUES = {"values", "roles", "name", "huge_pages", "numa", "bridges", "template"}
-"""Fields of a virtual machine that are no values of its template. Elements of the domain stand for options."""
+"""Fields of a virtual machine that are not values of its template. Elements of the domain stand for options."""
 _UUIDS = UUID("4f0a6f4e-54a1-4a43-9f0c-6f5d1f9f6a70")
 """Namespace of the domains' UUIDs. A constant of Quorate: another value would be another domain."""
 

@@ -228,7 +228,7 @@ def _backup_claim(galera: str) -> ClaimMount:
 def _copies(galera: str, copies: BackupCopies, number: int) -> ActionDefinition:
     """Returns the action that puts a cluster's backups into an object store, at most an hour after they are complete.
 
-    It is no part of the backup's Job, so that a copy that fails is no backup that fails.
+    It is not part of the backup's Job, so that a copy that fails is not a backup that fails.
     """
     directory = "/etc/mysql/backup-store"
     programs = (_COPY, "backup_store.sh")

@@ -73,7 +73,7 @@ class LivingQuorum:
     def standing(self) -> Standing:
         """What the state means."""
         if self.serves is None:
-            # Members that were reached and do not run are no majority, whatever the others are.
+            # Members that were reached and do not run are not a majority, whatever the others are.
             others = len(self.voters) - sum(member.is_down for member in self.voters)
             return "lost" if others < self.needed else "unknown"
         if not self.serves:

@@ -50,7 +50,7 @@ def osds_of(cluster: LiveCluster, host: str) -> tuple[str, ...]:
 
 
 def put_out(cluster: LiveCluster, osds: Sequence[str]) -> None:
-    """Marks OSDs out, so that Ceph copies their data elsewhere. It is no error if they are out."""
+    """Marks OSDs out, so that Ceph copies their data elsewhere. It is not an error if they are out."""
     if left := _known(cluster, osds):
         _ceph(cluster, "osd", "out", *left)
 
@@ -70,7 +70,7 @@ def purge(cluster: LiveCluster, osds: Sequence[str]) -> None:
 
 
 def remove_host(cluster: LiveCluster, host: str) -> None:
-    """Removes a host without OSDs from Ceph's tree. It is no error if the tree does not have it."""
+    """Removes a host without OSDs from Ceph's tree. It is not an error if the tree does not have it."""
     nodes = listed(_ceph_json(cluster, "osd", "tree"), "nodes")
     found = [each for each in nodes if each.get("type") == "host" and each.get("name") == host]
     if found and not words(found[0], "children"):

@@ -141,7 +141,7 @@ class Replacement:
             self._delete(f"{VOLUMES}/{volume.name}")
 
     def _delete(self, path: str, *, at_once: bool = False) -> None:
-        """Deletes an object; it is no error if there is none. `at_once`: of a pod whose kubelet is dead."""
+        """Deletes an object; it is not an error if there is none. `at_once`: of a pod whose kubelet is dead."""
         try:
             self._cluster.api.ask("DELETE", path, {"gracePeriodSeconds": 0} if at_once else None)
         except ApiError as error:

@@ -50,7 +50,7 @@ def named(galera: str, wanted: str) -> GaleraSource:
     of, _, time = rest.partition("/")
     if kind != KIND or (time and not _TIME.fullmatch(time)):
         raise UserError(
-            f"--from {wanted} is no backup of {galera}: write its time, such as {_EXAMPLE}, or a copy in the object "
+            f"--from {wanted} is not a backup of {galera}: write its time, such as {_EXAMPLE}, or a copy in the object "
             f"store, such as {KIND}/{galera} for the newest or {KIND}/{galera}/{_EXAMPLE}."
         )
     if of != galera:
@@ -68,7 +68,7 @@ def require_whole(backup: Path, members: Sequence[str]) -> int:
         said = record(backup)
         content.require_digests(backup)
     except (Refused, OSError, ValueError) as error:
-        raise UserError(f"{backup} is no whole backup: {error}.") from None
+        raise UserError(f"{backup} is not a complete backup: {error}.") from None
     if said.get("member", members[0]) not in members:
-        raise UserError(f"{backup} is a backup of {said['member']}, which is no member of this cluster.")
+        raise UserError(f"{backup} is a backup of {said['member']}, which is not a member of this cluster.")
     return int(said["bytes"])

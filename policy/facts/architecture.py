@@ -187,7 +187,7 @@ def _section(source: dict[str, str]) -> str:
 def _of(kind: type[T], written: dict[str, Any]) -> T:
     """Creates an instance of dataclass `kind`.
 
-    Keys of `written` that are no fields are ignored; lists become tuples.
+    Keys of `written` that are not fields are ignored; lists become tuples.
     """
     names = {each.name for each in fields(kind)}  # pyright: ignore[reportArgumentType] - only dataclasses are given
     values = {key: value for key, value in written.items() if key in names}

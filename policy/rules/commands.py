@@ -26,7 +26,7 @@ _ENDS = (
     *(effects_cluster.DELETES_WORKLOAD, effects_cluster.DELETES, effects_cluster.SPLITS, effects_data.ERASES),
     effects_machine.DRIFTS,
 )
-"""Effects that may take all members or their data, for which a check of the members that stand is no cure."""
+"""Effects that may take all members or their data, for which a check of the members that stand is not a cure."""
 _NO_SUCH = "a change of the resource in the stack, one member at a time; a check before it does not bring data back"
 NO_COMMAND = "no command or machine of the stack stops, restarts, drains or upgrades a quorum member or its node"
 

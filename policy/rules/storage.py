@@ -165,7 +165,7 @@ def members_volumes_keep_data(facts: Facts, workload: Workload) -> Iterator[Rule
 
 @lru_cache(maxsize=2)
 def _media(facts: Facts) -> tuple[tuple[Mount, str], ...]:
-    """Returns what the machines of the stack mount that is no disk, each with the machine's title."""
+    """Returns what the machines of the stack mount that is not a disk, each with the machine's title."""
     found = ((mount, machine.title) for machine in facts.machines for mount in mounts(machine))
     return tuple((mount, machine) for mount, machine in found if mount.medium)
 

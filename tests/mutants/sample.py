@@ -99,7 +99,7 @@ def read(dump: Iterable[str], root: Path) -> Iterator[Mutant]:
 
 
 def _annotations(text: str) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
-    """Yields first and last place of each annotation, which Python does not evaluate: `int | None` is no operation."""
+    """Yields first and last place of each annotation, which Python does not evaluate, such as `int | None`."""
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.arg | ast.AnnAssign):
             annotation = node.annotation

@@ -75,7 +75,7 @@ def test_values_add_one_config_map_and_change_no_other_object() -> None:
 
 def test_the_services_that_the_stack_file_accepts_are_those_that_read_values() -> None:
     reading = {name for name, each in PROCESSES.items() if any(container.node_values for container in each.containers)}
-    # Open vSwitch reads the bridges of its node, which are no options.
+    # Open vSwitch reads the bridges of its node, which are not options.
     assert reading - {"openvswitch-vswitchd"} == {"nova-compute", "neutron-l2-agent"}
     for name in reading - {"openvswitch-vswitchd"}:
         main = PROCESSES[name].containers[0]

@@ -54,7 +54,7 @@ def output(code: int | None, text: str = "", errors: str = "") -> CommandOutput:
 
 
 def test_the_first_ready_pod_that_can_be_reached_runs_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that did not end in time is no answer either."""
+    """One that did not end in time is not an answer either."""
     pods = ThreePods(a=Unreachable("no route"), b=output(None), c=output(0, "done"))
     found = cloud_pods.run(pods.cluster(monkeypatch), "ceph-mon", "ceph-mon", ["true"])
     assert (found.pod, found.output.text, found.failed, pods.asked) == ("c", "done", False, ["a", "b", "c"])

@@ -244,7 +244,7 @@ def _descendants(pid: int) -> Iterator[int]:
 
 
 def _runs(pid: int) -> bool:
-    """Whether a process exists and is no zombie."""
+    """Whether a process exists and is not a zombie."""
     with suppress(OSError):
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     return False

@@ -59,7 +59,7 @@ def test_clients_reach_the_api_servers_through_a_load_balancer() -> None:
 
 
 def proxy_lines(made: Plan) -> set[str]:
-    """What the proxy to the API servers has on a machine that is no master."""
+    """What the proxy to the API servers has on a machine that is not a master."""
     (text,) = (file.content for file in proxy_parts(made).files if file.path == api_proxy.FILE)
     assert isinstance(text, str)
     return {line.strip() for line in text.splitlines()}

@@ -111,7 +111,7 @@ def admitted(target: ConnectionTarget, client: ConnectionClient) -> bool:
         "needs": client.project in target.needing,
         "monitoring": client.project == clients.MONITORING,
     }
-    # Pods on a node's network have its address, by which they are no pods of their project.
+    # Pods on a node's network have its address, by which they are not pods of their project.
     return any(kinds[kind] for kind in target.admits if kind in ("everyone", "nodes") or not client.node)
 
 

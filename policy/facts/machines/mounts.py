@@ -32,7 +32,7 @@ class Mount:
 
     @property
     def medium(self) -> str:
-        """What the file system is on if it is no disk: "in memory" or "on the network"; otherwise ""."""
+        """What the file system is on if it is not a disk: "in memory" or "on the network"; otherwise ""."""
         bound = "bind" in self.options.split(",") and is_in_memory(self.device)
         if self.kind in _MEMORY or bound:
             return "in memory"

@@ -23,7 +23,7 @@ class _PlacedMember:
 
     @property
     def is_named(self) -> bool:
-        """Whether the member's name is known: a cloud-init disk is no machine, and its name is no member's name."""
+        """Whether the member's name is known. The name of a cloud-init disk, not a machine, is not its name."""
         return bool(self.configuration.name) or self.resource.type != CLOUD_INIT or not self.configuration.members
 
     @property

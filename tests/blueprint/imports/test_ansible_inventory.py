@@ -122,20 +122,20 @@ def test_an_invalid_range(pattern: str, words: str) -> None:
 def test_every_invalid_line_is_reported_with_its_number() -> None:
     inventory = ini("[a:childs]\nx\n[b]\nnode[3:1]\nnode1 secret word\nnode2 'x\n[b:vars]\nword\n[c:children]\nd e\n")
     assert said(inventory) == [
-        "inventory line 1: 'childs' is no kind of a section; write [a], [a:children] or [a:vars]",
+        "inventory line 1: 'childs' is not a kind of a section; write [a], [a:children] or [a:vars]",
         "inventory line 4: the range in 'node[3:1]' runs backwards; write the smaller end first",
-        "inventory line 5: has a word after the host that is no variable; write name=value, in quotes if it has blanks",
-        "inventory line 5: has a word after the host that is no variable; write name=value, in quotes if it has blanks",
+        "inventory line 5: has a word that is not a variable after the host; write name=value, with blanks in quotes",
+        "inventory line 5: has a word that is not a variable after the host; write name=value, with blanks in quotes",
         "inventory line 6: has a quotation mark without its partner; write both or none",
-        "inventory line 8: is no variable of the group; write name=value",
-        "inventory line 10: 'd e' is no name of a group; write one name on a line",
+        "inventory line 8: is not a variable of the group; write name=value",
+        "inventory line 10: 'd e' is not a name of a group; write one name on a line",
     ]
 
 
 def test_every_invalid_key_is_reported() -> None:
     inventory = yaml("all: {host: {}, hosts: [a], children: {b: c}, vars: 1}\nc: {hosts: {n: 1}}\n")
     assert said(inventory) == [
-        "inventory all.host: is no key of a group; write one of hosts, children, vars, and groups under children",
+        "inventory all.host: is not a key of a group; write one of hosts, children, vars, and groups under children",
         "inventory all.hosts: is a list; write a mapping, each name followed by a colon",
         "inventory all.children.b: is 'c'; write a mapping, each name followed by a colon",
         "inventory all.vars: is 1; write a mapping, each name followed by a colon",

@@ -137,7 +137,7 @@ def test_what_is_kept_beside_pinned_machines(cpus: tuple[str, ...], expected: st
 
 
 def test_a_member_of_etcd_is_pinned_too() -> None:
-    """Its machine runs no pods, so it is no node of the cluster."""
+    """Its machine runs no pods, so it is not a node of the cluster."""
     vm: dict[str, Any] = {"id": 0, "name": "etcd[1-3]", "cpu": 4, "ram": 8, "address": "10.20.9.20", "roles": ["etcd"]}
     vm["numa"] = {"node": 0, "cpus": "8-11"}
     hosts = server("v[1-3]", ["virt", "compute"], "10.20.9.9", vms=[vm], cpu=32, memory=256)

@@ -37,7 +37,7 @@ def do(name: str = "", **values: Any) -> int:
             [
                 "There is no pool computes (did you mean 'compute'?); "
                 "pools: compute, master, mysqld, rabbitmq, storage.",
-                "--batch 0% is no number from 1, and no percentage from 1% to 100%.",
+                "--batch 0% is neither a number from 1 nor a percentage from 1% to 100%.",
                 "--max-failed -1 is below 0.",
                 "Use only one of --plan, --end and --abort: a plan shows the way back too.",
             ],

@@ -265,7 +265,7 @@ def test_two_monitors_that_answer_do_not_go_on_alone(cloud: LostGalera, capsys: 
 
 
 def test_a_broker_has_no_backup(cloud: LostGalera) -> None:
-    with pytest.raises(UserError, match="--from 2026-11-28T02-17-04Z is no member of rabbitmq"):
+    with pytest.raises(UserError, match="--from 2026-11-28T02-17-04Z is not a member of rabbitmq"):
         restore("2026-11-28T02-17-04Z", what="rabbitmq")
     assert cloud.changes == []
 

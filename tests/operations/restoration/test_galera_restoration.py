@@ -106,7 +106,7 @@ def test_a_copy_that_does_not_arrive_stops_no_member(cloud: GaleraCloud, tmp_pat
     assert cloud.leases == {}
     (tmp_path / BACKUP_TIME / "data/bank/empty").unlink()
     cloud.did.clear()
-    with pytest.raises(UserError, match="is no whole backup"):
+    with pytest.raises(UserError, match="is not a complete backup"):
         restoration(cloud, tmp_path).run(print)
     assert cloud.did == ["fetch"]
 

@@ -35,10 +35,10 @@ def test_a_source_is_read_and_written(wanted: str, source: GaleraSource) -> None
 @pytest.mark.parametrize(
     ("wanted", "said"),
     [
-        ("yesterday", "--from yesterday is no backup of mysqld: write its time"),
-        ("galera/mysqld/yesterday", "is no backup of mysqld"),
-        (f"galera/mysqld/{TIME}/data", "is no backup of mysqld"),
-        (f"etcd/master1/{TIME}", "is no backup of mysqld"),
+        ("yesterday", "--from yesterday is not a backup of mysqld: write its time"),
+        ("galera/mysqld/yesterday", "is not a backup of mysqld"),
+        (f"galera/mysqld/{TIME}/data", "is not a backup of mysqld"),
+        (f"etcd/master1/{TIME}", "is not a backup of mysqld"),
         (f"galera/neutron-mysqld/{TIME}", "is a copy of neutron-mysqld, which is another cluster than mysqld"),
     ],
 )
@@ -54,17 +54,17 @@ def test_a_fetched_backup_is_whole_and_of_the_cluster(tmp_path: Path) -> None:
     record.write_text(json.dumps({"bytes": 7, "member": MEMBERS[2]}))
     assert galera_source.require_whole(backup, MEMBERS) == 7
     record.write_text(json.dumps({"bytes": 7, "member": "neutron-mysqld-2.neutron-mysqld-members.openstack.svc"}))
-    with pytest.raises(UserError, match=r"is a backup of neutron-mysqld-2.*, which is no member of this cluster"):
+    with pytest.raises(UserError, match=r"is a backup of neutron-mysqld-2.*, which is not a member of this cluster"):
         galera_source.require_whole(backup, MEMBERS)
 
 
 def test_a_fetched_backup_that_lacks_something_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"is no whole backup: .*No such file"):
+    with pytest.raises(UserError, match=r"is not a complete backup: .*No such file"):
         galera_source.require_whole(tmp_path / TIME, MEMBERS)
     backup = made(tmp_path)
     (backup / "data/bank/empty").unlink()
     with pytest.raises(UserError, match="other content than when it was made in data/bank/empty"):
         galera_source.require_whole(backup, MEMBERS)
     (backup / "backup.json").write_text("{")
-    with pytest.raises(UserError, match="is no whole backup"):
+    with pytest.raises(UserError, match="is not a complete backup"):
         galera_source.require_whole(backup, MEMBERS)

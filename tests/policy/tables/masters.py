@@ -178,7 +178,7 @@ CASES = (
     ),
     case(
         agree,
-        "a machine of role etcd is no member",
+        "a machine of role etcd is not a member",
         etcd(*OWN[:2]),
         etcd_machines(*OWN[:2]),
         etcd_machines("etcd-3"),

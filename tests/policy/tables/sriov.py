@@ -58,7 +58,7 @@ CASES = (
     case(cards, "no card", cloud(), NODES, *servers(), *compute(compute_1="[DEFAULT]\n")),
     case(
         cards,
-        "a device for flavors, which is no port",
+        "a device for flavors, which is not a port",
         cloud(),
         NODES,
         *servers(),

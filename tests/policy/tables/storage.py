@@ -225,6 +225,6 @@ CASES = (
         fails="rabbitmq",
         message="volume v1 is read-only (csi)",
     ),
-    case(volumes, "nothing is known of its volumes, or it is no quorum", quorum(), workload("keystone")),
+    case(volumes, "nothing is known of its volumes, or it is not a quorum", quorum(), workload("keystone")),
     case(volumes, "an unknown policy", MEMBERS, storage_class(reclaimPolicy=UNKNOWN), undecided="rabbitmq"),
 )

@@ -100,7 +100,7 @@ CASES = {
         networks={"internal": {"name": "a\nb"}},
     ),
     "a zone without racks": zones(".az1", "an empty list does not fit; write at least 1 of them", 1, az1=[]),
-    "a zone whose rack is no label": zones(".az1[0]", "'row 1' is not a valid label of a node", 1, az1=["row 1"]),
+    "a zone whose rack is not a label": zones(".az1[0]", "'row 1' is not a valid label of a node", 1, az1=["row 1"]),
     "a zone with a colon, which separates zone and host": zones(
         ".az:1", "'az:1' does not fit; write a name of up to", 1, **{"az:1": ["r1"]}
     ),

@@ -99,7 +99,7 @@ CASES = {
         "quorate:services.memcached.options.memcached.conf: has no list of options; write the whole file",
     ),
     "values for a node that there is not": on_nodes("cmp[1-9]", ": 'cmp4' is not a node of this stack"),
-    "values for names that are no pattern": on_nodes("cmp[1-", ": 'cmp[1-' has a bracket without"),
+    "values for names that are not a pattern": on_nodes("cmp[1-", ": 'cmp[1-' has a bracket without"),
     "values for a node without the service": on_nodes("master1", ".services.nova-compute: does not run on 'master1'"),
     "values for a service that is not on each node": on_nodes(
         "ctl01", ".services.nova-api: takes no values of single nodes", service="nova-api"
@@ -150,7 +150,7 @@ CASES = {
         stack(networks={"physical": {"physnet1": {"vlans": "20:30,30:40"}}}),
         "quorate:networks.physical.physnet1.vlans: 30:40 has IDs of a range before it; write each ID once",
     ),
-    "VLANs that are no ranges": Bad(
+    "VLANs that are not ranges": Bad(
         stack(networks={"physical": {"physnet1": {"vlans": "20-30"}}}),
         "quorate:networks.physical.physnet1.vlans: '20-30' does not fit; write ranges of VLAN IDs such as 1001:1030 or",
     ),
@@ -192,7 +192,7 @@ CASES = {
     "a key of which no generation stays": secret(
         "nova/memcached", ".previous: is only for accounts", previous="removed"
     ),
-    "a section that is no mapping": Bad(
+    "a section that is not a mapping": Bad(
         stack(services={"nova-api": {"options": {"nova.conf": {"DEFAULT": "debug"}}}}),
         "quorate:services.nova-api.options.nova.conf.DEFAULT: 'debug' does not fit; write a mapping",
     ),

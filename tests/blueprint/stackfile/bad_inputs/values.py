@@ -1,4 +1,4 @@
-"""Bad inputs: names, racks, pools and images that are no valid label values or image references."""
+"""Bad inputs: names, racks, pools and images that are not valid label values or image references."""
 
 from __future__ import annotations
 
