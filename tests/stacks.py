@@ -24,7 +24,7 @@ STACKS = {
     **{f"ra{size}": ROOT / "examples" / f"ra{size}.yaml" for size in ("100", "500", "1000")},
     **{
         name: ROOT / "examples" / f"{name}.yaml"
-        for name in ("one-server", "three-servers", "two-computes", "two-servers")
+        for name in ("one-server", "three-servers", "two-computes", "two-computes-ovn", "two-servers")
     },
 }
 

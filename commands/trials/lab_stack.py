@@ -15,6 +15,7 @@ from typing import Any
 
 import yaml
 
+from blueprint.openstack.projects.process_definition import Backend
 from blueprint.openstack.projects.records import own_records
 from blueprint.patterns import expand_numbered
 from blueprint.stackfile import certificate_generations, list_files
@@ -87,7 +88,8 @@ def write(root: Path, found: ValidStack, host_keys: Mapping[str, str], calico: P
         "quorate:ingress": {"domain": ingress_controller.DOMAIN, "className": ingress_controller.CLASS},
     }
     config[_NETWORKS] = config.get(_NETWORKS, {}) | {"physical": physical_networks(found.settings)}
-    config[_PROJECTS] = merged(lab_options(), only_records(config.get(_PROJECTS, {})))
+    backend = found.settings.networks.backend
+    config[_PROJECTS] = merged(lab_options(backend), only_records(config.get(_PROJECTS, {})))
     _save(file, {SALT: encrypted[SALT], "config": {**config, _SECRET: encrypted[_SECRET]}})
 
 
@@ -152,8 +154,8 @@ def with_host_keys(
     return found
 
 
-def lab_options() -> dict[str, Any]:
-    """Returns options of OpenStack for a lab, as `quorate:projects` has them.
+def lab_options(backend: Backend) -> dict[str, Any]:
+    """Returns options of OpenStack for a lab, as `quorate:projects` has them. `backend`: what connects instances.
 
     These are few threads for each project that sends messages, the options that the projects' records have for a lab,
     and Open vSwitch's userspace datapath on a kernel without its module.
@@ -162,27 +164,33 @@ def lab_options() -> dict[str, Any]:
     for name, record in own_records().by_name.items():
         files: dict[str, Any] = {
             file: {section: dict(options) for section, options in sections.items()}
-            for file, sections in record.lab_options.items()
+            for file, sections in merged(record.lab_options, record.lab_options_with.get(backend, {})).items()
         }
         if record.messaging:
             files = merged({next(iter(record.options)): {"DEFAULT": dict(_MESSAGING)}}, files)
         if files:
             found[name] = {"options": files}
     if not Path("/sys/module/openvswitch").exists():
-        # Tunnels of the userspace datapath need the machines' address on one of its bridges, so networks are VLANs.
-        # ovs-vswitchd itself is the other end of its internal interfaces. When it starts again, it makes new ones, and
-        # those that agents have moved to namespaces stay without a link. Pairs of virtual Ethernet devices do not;
-        # their checksums are completed by ethtool, which Kolla's images do not have.
-        userspace = {"ovs": {"datapath_type": "netdev"}}
-        pairs = {"DEFAULT": {"ovs_use_veth": True}, **userspace}
-        options = {
-            "openvswitch_agent.ini": userspace,
-            "dhcp_agent.ini": pairs,
-            "l3_agent.ini": pairs,
-            "ml2_conf.ini": {"ml2": {"project_network_types": "vlan"}},
-        }
-        found = merged(found, {"neutron": {"options": options}})
+        found = merged(found, {"neutron": {"options": _userspace(backend)}})
     return found
+
+
+def _userspace(backend: Backend) -> dict[str, Any]:
+    """Returns options of Neutron for Open vSwitch's userspace datapath."""
+    datapath = {"ovs": {"datapath_type": "netdev"}}
+    if backend == "ovn":  # which has no agents of DHCP and routers
+        return {"openvswitch_agent.ini": datapath}
+    # Tunnels of the userspace datapath need the machines' address on one of its bridges, so networks are VLANs.
+    # ovs-vswitchd itself is the other end of its internal interfaces. When it starts again, it makes new ones, and
+    # those that agents have moved to namespaces stay without a link. Pairs of virtual Ethernet devices do not;
+    # their checksums are completed by ethtool, which Kolla's images do not have.
+    pairs = {"DEFAULT": {"ovs_use_veth": True}, **datapath}
+    return {
+        "openvswitch_agent.ini": datapath,
+        "dhcp_agent.ini": pairs,
+        "l3_agent.ini": pairs,
+        "ml2_conf.ini": {"ml2": {"project_network_types": "vlan"}},
+    }
 
 
 def merged(under: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:

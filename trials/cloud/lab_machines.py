@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from ipaddress import IPv4Address, IPv4Network
+from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from pathlib import Path
 
 from blueprint.plan.nodes import Capacity
 from blueprint.plan.plan import Plan
+from blueprint.stackfile.class_networks import ClassNetwork
 from console.errors import UserError
 from contract import STORAGE_POOL
 
@@ -49,6 +50,8 @@ class LabMachine:
     """The rendered directory of the machine, with `apply`."""
     secrets: Path
     """The rendered secret files of the machine; they may not exist."""
+    overlay: IPv4Interface | None = None
+    """Its address in the stack's network of tunnels, if it has one."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,8 @@ class Lab:
     enforced."""
     region: str = "RegionOne"
     """The cloud's region."""
+    bridge: str = ""
+    """Open vSwitch's bridge of the instances' network, which has the addresses of tunnels."""
 
     @cached_property
     def servers(self) -> dict[str, tuple[LabMachine, ...]]:
@@ -136,8 +141,15 @@ def lab_of(stack: str, plan: Plan, tree: Path) -> Lab:
             directory=DIRECTORY / "machines" / node.name,
             tree=tree / "machines" / node.name,
             secrets=tree / "secrets" / "machines" / node.name,
+            overlay=_overlay(node.machine.addresses.get("overlay"), plan.settings.networks.overlay),
         )
         for node, share in zip(plan.machines, shares, strict=False)
     )
     networks = plan.settings.networks
-    return Lab(stack, machines, management, gateway, networks.services, networks.pods, region=plan.settings.region)
+    bridge = next(iter(networks.physical.values())).bridge
+    region = plan.settings.region
+    return Lab(stack, machines, management, gateway, networks.services, networks.pods, region=region, bridge=bridge)
+
+
+def _overlay(address: str | None, network: ClassNetwork | None) -> IPv4Interface | None:
+    return IPv4Interface(f"{address}/{network.cidr.prefixlen}") if address and network else None

@@ -102,6 +102,29 @@ mount --bind /run/quorate-cpu /sys/devices/system/cpu
 mount --bind /run/quorate-node /sys/devices/system/node
 mount --make-rshared /
 """
+_OVERLAY_UNIT = """\
+[Unit]
+Description=The address of the machine's tunnels
+After=quorate-lab.service
+
+[Service]
+ExecStart=/bin/sh /etc/quorate-lab/overlay.sh
+Restart=always
+
+[Install]
+WantedBy=multi-user.target
+"""
+_OVERLAY = """\
+# Sets the address of this machine's tunnels on a bridge of Open vSwitch, where the userspace datapath ends tunnels.
+# ovs-vswitchd makes the bridge, and makes it anew when it starts again.
+set_address() {{
+  ip address replace {address} dev {bridge} && ip link set {bridge} up
+}}
+set_address || true
+ip monitor link | while read -r _ device _; do
+  [ "$device" != {bridge}: ] || set_address || true
+done
+"""
 _KUBEADM = f"""\
 #!/bin/sh
 # kubeadm refuses hosts with cgroup v1 and kernels whose configuration it cannot read.
@@ -151,12 +174,13 @@ def write(lab: Lab, machine: LabMachine, pause: str) -> None:
         f"{UNITS}/kubelet.service": _KUBELET_UNIT,
         f"{UNITS}/quorate-lab.service": _LAB_UNIT,
         "usr/local/bin/kubeadm": _KUBEADM,
+        **_tunnels(lab, machine),
     }
     upper = machine.directory / "upper"
     for path, text in files.items():
         _write(upper / path, text)
     (upper / "usr/local/bin/kubeadm").chmod(0o755)
-    for name in ("kubelet", "quorate-lab"):
+    for name in ("kubelet", "quorate-lab", *(["quorate-overlay"] if machine.overlay else [])):
         _link(upper / f"{UNITS}/multi-user.target.wants/{name}.service", f"../{name}.service")
     _link(upper / f"{UNITS}/multi-user.target.wants/containerd.service", "/lib/systemd/system/containerd.service")
     # Debian waits for its own network by itself; the lab's is there already.
@@ -164,6 +188,16 @@ def write(lab: Lab, machine: LabMachine, pause: str) -> None:
     _link(upper / f"{UNITS}/multi-user.target.wants/ssh.service", "/lib/systemd/system/ssh.service")
     for name in LINKED:
         _link(upper / f"usr/bin/{name}", f"{PROGRAMS}/{'control' if name == 'etcd' else 'node'}/{name}")
+
+
+def _tunnels(lab: Lab, machine: LabMachine) -> dict[str, str]:
+    """Returns the unit that sets the address of the machine's tunnels; {} for a machine without one."""
+    if machine.overlay is None:
+        return {}
+    return {
+        "etc/quorate-lab/overlay.sh": _OVERLAY.format(address=machine.overlay, bridge=lab.bridge),
+        f"{UNITS}/quorate-overlay.service": _OVERLAY_UNIT,
+    }
 
 
 def _hosts(lab: Lab) -> str:

@@ -71,6 +71,8 @@ class ProjectRecord(DataModel):
     lab_options: dict[Text, dict[Text, dict[Text, str | int | bool]]] = Field(default={})
     """Options, by file and section, that the lab of `quorate cloud` sets, where all machines share one host. They are
     options of `options`."""
+    lab_options_with: dict[Backend, dict[Text, dict[Text, dict[Text, str | int | bool]]]] = Field(default={})
+    """Further ones in a lab with a backend of networks, which replace those of `lab_options`."""
     ccp: dict[DnsLabel, CcpService] = Field(default={})
     """Services of Fuel-CCP that the project stands for, also those that it does not build or that are retired."""
     processes: tuple[ProcessDefinition, ...] = ()

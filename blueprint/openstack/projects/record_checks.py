@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 
 from blueprint.openstack.projects.process_definition import Container, Http, Port, ProcessDefinition, Tcp
@@ -31,9 +31,12 @@ def faults(record: ProjectRecord) -> Iterator[Fault]:
     for file, namespaces in record.options.items():
         if not namespaces:
             yield f"options.{file}", "has no namespace; write that of the project, such as nova.conf"
-    for file in record.lab_options:
-        if file not in record.options:
-            yield f"lab_options.{file}", _unknown(file, record.options, "file of options")
+    for key, files in _lab_options(record):
+        yield from (
+            (f"{key}.{file}", _unknown(file, record.options, "file of options"))
+            for file in files
+            if file not in record.options
+        )
     for key, needed in _NEEDS.items():
         if getattr(record, key) and needed not in record.needs:
             yield "needs", f"{needed} is missing, and the record has {key}; add it"
@@ -52,6 +55,12 @@ def faults(record: ProjectRecord) -> Iterator[Fault]:
             yield f"processes.{number}.after", f"{name} waits for itself in the end; remove it from one of them"
 
 
+def _lab_options(record: ProjectRecord) -> Iterator[tuple[str, Iterable[str]]]:
+    """Yields the keys with options of a lab, each with the files that it names."""
+    yield "lab_options", record.lab_options
+    yield from ((f"lab_options_with.{backend}", files) for backend, files in record.lab_options_with.items())
+
+
 def _chain(name: str, after: Mapping[str, str | None]) -> list[str]:
     """Returns the processes that must be ready before one, from the next to the first, each once."""
     found: list[str] = []
@@ -67,8 +76,9 @@ def stack_faults(record: ProjectRecord, own: Mapping[str, ProjectRecord]) -> Ite
         yield "name", f"{record.name} is a project of Quorate; write another name, which is also that of the file"
     elif record.name in _RESERVED:
         yield "name", f"{record.name} is taken: {_RESERVED[record.name]}; write another name, also for the file"
-    if record.lab_options:
-        yield "lab_options", "are for projects of Quorate, which have lists of their options; remove it"
+    for key in ("lab_options", "lab_options_with"):
+        if getattr(record, key):
+            yield key, "are for projects of Quorate, which have lists of their options; remove it"
     orders = {"order": record.order} | {
         f"processes.{number}.companion.order": process.companion.order
         for number, process in enumerate(record.processes)

@@ -196,6 +196,10 @@ HOST = {"host_network": True, "companion": {"of": "keystone", "order": 1000}}
             {"lab_options": {"sundial.conf": {"dial": {"hours": 1}}}},
             " (lab_options): are for projects of Quorate, which have lists of their options; remove it",
         ),
+        (
+            {"lab_options_with": {"ovn": {"sundial.conf": {"dial": {"hours": 1}}}}},
+            " (lab_options_with): are for projects of Quorate, which have lists of their options; remove it",
+        ),
         ({"needs": ["keystone", "mariadb", "rabbitmq", "novae"]}, " (needs): 'novae' is not a project (did you mean "),
         ({"databases": ["nova"]}, ": database nova is that of nova already; write another"),
         ({"process": {"name": "heat-api"}, "endpoints": []}, ": process heat-api is that of heat already; write anoth"),

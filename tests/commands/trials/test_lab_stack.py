@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import yaml
 
 from blueprint.openstack import options
+from blueprint.openstack.projects.process_definition import Backend
 from blueprint.stackfile.settings import Networks, PhysicalNetwork, only_records
 from commands.trials import lab_stack
 from tests.projects import OPTION_FILES, RECORDS
@@ -18,8 +19,18 @@ from trials.cloud import network
 THREADS = {"executor_thread_pool_size": 8}
 
 
-def given() -> dict[str, Any]:
-    return {name: each["options"] for name, each in lab_stack.lab_options().items()}
+def given(backend: Backend = "ovs") -> dict[str, Any]:
+    return {name: each["options"] for name, each in lab_stack.lab_options(backend).items()}
+
+
+@pytest.fixture
+def without_module(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel has no Open vSwitch."""
+
+    def no_module(_: Path) -> bool:
+        return False
+
+    monkeypatch.setattr(Path, "exists", no_module)
 
 
 def test_projects_that_send_messages_have_few_threads() -> None:
@@ -44,16 +55,22 @@ def test_options_of_a_record_stand_beside_them() -> None:
     assert given()["neutron"]["ml2_conf.ini"]["ml2_type_vxlan"] == {"vni_ranges": "1:4000"}
 
 
-def test_without_the_kernels_module_networks_of_projects_are_vlans(monkeypatch: pytest.MonkeyPatch) -> None:
-    def no_module(_: Path) -> bool:
-        return False
-
-    monkeypatch.setattr(Path, "exists", no_module)
+@pytest.mark.usefixtures("without_module")
+def test_without_the_kernels_module_networks_of_projects_are_vlans() -> None:
     neutron = given()["neutron"]
     assert neutron["openvswitch_agent.ini"]["ovs"] == {"datapath_type": "netdev"}
     assert neutron["ml2_conf.ini"]["ml2"] == {"project_network_types": "vlan"}
     for agent in ("dhcp_agent.ini", "l3_agent.ini"):
         assert neutron[agent] == {"DEFAULT": {"ovs_use_veth": True}, "ovs": {"datapath_type": "netdev"}}
+
+
+@pytest.mark.usefixtures("without_module")
+def test_with_ovn_they_are_geneve_and_routers_are_those_of_ovn() -> None:
+    neutron = given("ovn")["neutron"]
+    assert neutron["openvswitch_agent.ini"]["ovs"] == {"datapath_type": "netdev"}
+    assert neutron.keys() == {"neutron.conf", "ml2_conf.ini", "openvswitch_agent.ini"}
+    assert neutron["neutron.conf"]["DEFAULT"]["service_plugins"] == "ovn-router,trunk"
+    assert neutron["ml2_conf.ini"].keys() == {"ml2_type_vxlan", "ml2_type_geneve"}
 
 
 def test_the_first_physical_network_has_the_labs_interface_and_the_others_have_none() -> None:
@@ -70,14 +87,15 @@ def test_the_first_physical_network_has_the_labs_interface_and_the_others_have_n
 
 
 @pytest.mark.parametrize("name", given())
-def test_a_stack_may_set_all_of_them(name: str) -> None:
-    assert not list(options.problems("key", name, OPTION_FILES[name], "2026.1", given()[name]))
+@pytest.mark.parametrize("backend", get_args(Backend))
+def test_a_stack_may_set_all_of_them(name: str, backend: Backend) -> None:
+    assert not list(options.problems("key", name, OPTION_FILES[name], "2026.1", given(backend)[name]))
 
 
 def test_a_stack_with_projects_of_its_own_alone_can_be_in_a_lab() -> None:
-    merged = lab_stack.merged(lab_stack.lab_options(), only_records("./my-project"))
+    merged = lab_stack.merged(lab_stack.lab_options("ovs"), only_records("./my-project"))
     assert merged["records"] == "./my-project"
-    assert merged.keys() - {"records"} == lab_stack.lab_options().keys()
+    assert merged.keys() - {"records"} == lab_stack.lab_options("ovs").keys()
 
 
 def test_a_server_that_is_no_machine_of_the_lab_has_no_host_key() -> None:

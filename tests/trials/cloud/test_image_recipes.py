@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import pytest
 
+from blueprint.stackfile.settings import Networks
 from console.errors import UserError
 from tests.stacks import ROOT
 from tests.trials.services.stack import documents
@@ -40,8 +41,8 @@ def images(value: Any) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def named() -> set[str]:
-    """Every image that the stack "dev" names."""
-    return set(images(documents("dev")))
+    """Every image that the stack "dev" names, with Neutron's agents and with OVN."""
+    return {*images(documents("dev")), *images(documents("dev", networks=Networks(backend="ovn")))}
 
 
 def test_every_image_of_the_stack_has_a_recipe(named: set[str]) -> None:

@@ -20,6 +20,7 @@ from trials.cloud import bring_up, cgroups, image_store, node_files
 from trials.cloud.lab_machines import Lab, LabMachine, lab_of
 
 SCRIPTS = Path(node_files.__file__).parent
+OVERLAY = "etc/quorate-lab/overlay.sh"
 
 
 @pytest.fixture
@@ -37,12 +38,34 @@ def upper(lab: Lab) -> Path:
     return database.directory / "upper"
 
 
+def tunnelled(tmp_path: Path, name: str) -> Path:
+    """The upper directory of a machine of a stack with a network of tunnels."""
+    made = lab_of("two-computes-ovn", plan(load_file(STACKS["two-computes-ovn"])), tmp_path / "rendered")
+    machine = replace(made.machine(name), directory=tmp_path / name)
+    node_files.write(made, machine, "registry.example/pause:1")
+    return machine.directory / "upper"
+
+
 def test_scripts_have_no_finding(tmp_path: Path, upper: Path) -> None:
     scripts = {path.name: path.read_text(encoding="utf-8") for path in SCRIPTS.glob("*.sh")}
     assert len(scripts) == 2
     scripts["kubeadm"] = (upper / "usr/local/bin/kubeadm").read_text(encoding="utf-8")
     scripts["container"] = "#!/bin/sh\n" + (upper / "etc/quorate-lab/container.sh").read_text(encoding="utf-8")
+    scripts["overlay"] = "#!/bin/sh\n" + (tunnelled(tmp_path, "cmp2") / OVERLAY).read_text(encoding="utf-8")
     assert shellcheck(tmp_path, scripts) == ""
+
+
+def test_a_machine_sets_the_address_of_its_tunnels_on_the_bridge(tmp_path: Path) -> None:
+    upper = tunnelled(tmp_path, "cmp2")
+    assert "ip address replace 10.21.0.62/24 dev br-ex &&" in (upper / OVERLAY).read_text(encoding="utf-8")
+    wanted = upper / "etc/systemd/system/multi-user.target.wants/quorate-overlay.service"
+    assert (wanted.parent / wanted.readlink()).is_file()
+
+
+def test_a_machine_without_tunnels_has_no_unit_for_their_address(tmp_path: Path) -> None:
+    upper = tunnelled(tmp_path, "storage1")
+    assert not (upper / OVERLAY).exists()
+    assert not list((upper / "etc/systemd/system").rglob("quorate-overlay*"))
 
 
 def test_every_machine_knows_all_others(lab: Lab, upper: Path) -> None:

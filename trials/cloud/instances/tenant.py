@@ -129,6 +129,10 @@ class Tenant:
                     security_group_id=group.id, direction="ingress", ethertype=ethertype, **rule
                 )
 
+    def has_ovn(self) -> bool:
+        """Whether OVN connects the instances, in place of Neutron's agents."""
+        return any(each.agent_type.startswith("OVN") for each in self.cloud.network.agents())
+
     def computes(self) -> tuple[str, str]:
         """Returns the hosts of the first and the last compute."""
         found = [each for each in self.cloud.compute.services() if each.binary == "nova-compute"]

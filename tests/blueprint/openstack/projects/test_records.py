@@ -143,6 +143,10 @@ def with_ours(folder: Path, **records_of: str) -> Path:
             "lab_options.sundail.conf): 'sundail.conf' is not a file of options (did you mean 'sundial.conf'?); "
             "write one of: sundial.conf",
         ),
+        (
+            {"lab_options_with": {"ovn": {"sundail.conf": {}}}},
+            "lab_options_with.ovn.sundail.conf): 'sundail.conf' is not a file of options",
+        ),
         ({"needs": ["keystone", "mariadb"]}, "needs): rabbitmq is missing, and the record has messaging; add it"),
         (
             {"endpoints": [{"type": "time", "name": "x", "process": "sundial"}]},
