@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from blueprint.openstack import options
 from openstack import scripts
 from openstack.config.layers import ConfigFile, Layer, Origin, Secret, Section, TextFile, WrittenFile
 from openstack.config.wiring import Wiring
@@ -76,6 +77,16 @@ def worker_layer() -> Layer:
     started at another second from the list: without the common second, every worker but the last one.
     """
     return Layer(Origin.PROJECT, _WSGI, {"uwsgi": {"start-time": "%t"}})
+
+
+def api_workers(wiring: Wiring) -> Section:
+    """Returns the option by which workers of Neutron's server know how many there are; from 2026.2 on, uWSGI says so.
+
+    Until so many share the events, each of them reads the list in the database at every event, instead of every 60 s.
+    Neutron's default is one for each core of the node.
+    """
+    is_known = "api_workers" in options.listed(wiring.release, "neutron.conf")["DEFAULT"]
+    return {"api_workers": wiring.workers("neutron-server")} if is_known else {}
 
 
 def files(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:

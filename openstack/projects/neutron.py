@@ -93,6 +93,8 @@ def _neutron_conf(wiring: Wiring, name: str) -> ConfigFile:
     ]
     if name not in _WITHOUT_DATABASE:
         workers: Section = {"rpc_workers": wiring.workers("neutron-server")}
+        if wiring.backend == ovn_clients.BACKEND:
+            workers = {**workers, **ovn_clients.api_workers(wiring)}
         user = sections.service_user(wiring, "neutron") | {"region_name": wiring.region, "endpoint_type": "internal"}
         layers += [
             Layer(

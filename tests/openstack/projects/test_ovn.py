@@ -16,7 +16,8 @@ from blueprint.openstack import options
 from blueprint.plan.plan import Plan
 from blueprint.plan.planner import plan
 from blueprint.releases import DISTRO_VERSIONS
-from blueprint.stackfile.settings import Networks
+from blueprint.stackfile.resources import Amounts, PodSize
+from blueprint.stackfile.settings import Networks, Override
 from openstack import configuration
 from openstack.config.layers import ConfigFile, Document
 from openstack.config.wiring import wiring
@@ -108,6 +109,14 @@ def test_workers_of_the_server_start_at_a_common_second(containers: Mapping[str,
     assert ini(containers[name], path)["uwsgi"]["start-time"] == "%t"
 
 
+def test_workers_of_the_server_know_how_many_they_are() -> None:
+    larger = Override(resources=PodSize(requests=Amounts(cpu="3")))
+    found = read(documents("dev", networks=Networks(backend="ovn"), services={"neutron-server": larger}))
+    server = found["neutron-server/neutron-server"]
+    assert ini(server, "/etc/neutron/neutron-server-uwsgi.ini")["uwsgi"]["processes"] == "3"
+    assert ini(server, "/etc/neutron/neutron.conf")["DEFAULT"]["api_workers"] == "3"
+
+
 def test_neutron_has_the_plugins_of_ovn(containers: Mapping[str, TriedContainer]) -> None:
     server = containers["neutron-server/neutron-server"]
     plugin = ini(server, PLUGIN)["ml2"]
@@ -149,6 +158,7 @@ def test_a_stack_without_ovn_has_none_of_it() -> None:
     assert not [name for name in found if name.startswith("ovn-")]
     server = found["neutron-server/neutron-server"]
     assert "start-time" not in ini(server, "/etc/neutron/neutron-server-uwsgi.ini")["uwsgi"]
+    assert "api_workers" not in ini(server, "/etc/neutron/neutron.conf")["DEFAULT"]
     assert "PYTHONPATH" not in server.variables
     assert "/etc/neutron/python/unbound.py" not in server.files
     assert not ini(server, PLUGIN).has_section("ovn")
