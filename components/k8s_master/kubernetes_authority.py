@@ -7,6 +7,7 @@ certificate of the authority in use; a master also has kubeadm renew its own cer
 from __future__ import annotations
 
 from functools import cache
+from itertools import starmap
 from pathlib import Path
 
 from blueprint.plan.nodes import Node
@@ -85,29 +86,37 @@ data=$({_DATA} "$ROOT{DISCOVERY}")
     )
     forget = Step(
         name="forget-authority",
-        does="Lets the API servers forget authorities of clients that none of them trusts any more.",
+        does="Lets the API servers forget authorities of clients and front proxies that none of them trusts any more.",
         check=_check(
             plan,
-            f"""\
-{joining.read("found", f"{_KUBE_SYSTEM} get {_CLIENTS} --output='jsonpath={{.data.client-ca-file}}'")}
-[ "$(echo "$found" | {_CERTIFICATES})" = "$({_OWN})" ]""",
+            "\n".join(starmap(_has_own, _OF_CLIENTS)),
         ),
         apply=f"""\
-text=$(awk '{{ printf "%s\\\\n", $0 }}' "$ROOT{_AUTHORITIES}")
-{_KUBE_SYSTEM} patch {_CLIENTS} --patch="{{\\"data\\":{{\\"client-ca-file\\":\\"$text\\"}}}}\"""",
+lines() {{ awk '{{ printf "%s\\\\n", $0 }}' "$ROOT$1"; }}
+{_KUBE_SYSTEM} patch {_CLIENTS} --patch="{{\\"data\\":{{{_OWN_DATA}}}}}\"""",
         after=(after,),
     )
     first = (publish,) if master == plan.masters[0] else ()
     return (*first, forget) if master == plan.masters[-1] else first
 
 
+def _has_own(key: str, file: str) -> str:
+    """Returns shell commands that fail if the ConfigMap of clients has other authorities than a file of the master."""
+    return f"""\
+{joining.read("found", f"{_KUBE_SYSTEM} get {_CLIENTS} --output='jsonpath={{.data.{key}}}'")}
+[ "$(echo "$found" | {_CERTIFICATES})" = "$(<"$ROOT{file}" {_CERTIFICATES})" ] || exit 1"""
+
+
 _DATA = "sed -n 's|^ *certificate-authority-data: *||p'"
-_AUTHORITIES = f"{pki.KUBERNETES}/ca.crt"
+_AUTHORITIES, _FRONT_PROXY = f"{pki.KUBERNETES}/ca.crt", f"{pki.KUBERNETES}/front-proxy-ca.crt"
 _CERTIFICATES = r"""awk '/-----BEGIN/ { block = "" } { block = block $0 } /-----END/ { print block }' | sort -u"""
 _OWN = f'<"$ROOT{_AUTHORITIES}" {_CERTIFICATES}'
 _CLUSTER_INFO = f"{KUBECTL} --namespace=kube-public get configmap cluster-info"
 _KUBE_SYSTEM = f"{KUBECTL} --namespace=kube-system"
 _CLIENTS = "configmap extension-apiserver-authentication"
+_OF_CLIENTS = (("client-ca-file", _AUTHORITIES), ("requestheader-client-ca-file", _FRONT_PROXY))
+"""The keys of this ConfigMap, which API servers of extensions read, and the file of each on a master."""
+_OWN_DATA = ",".join(rf"\"{key}\":\"$(lines {file})\"" for key, file in _OF_CLIENTS)
 
 
 @cache

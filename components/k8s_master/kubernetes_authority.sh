@@ -48,8 +48,8 @@ trusts() { # kubeconfig
 }
 
 # Succeeds if the authority in use has signed the certificate.
-signed() { # file
-  [ -f "$1" ] && openssl verify -no_check_time -partial_chain -CAfile "$WORK/signing.crt" "$1" >/dev/null 2>&1
+signed() { # file [file with the certificate of another authority]
+  [ -f "$1" ] && openssl verify -no_check_time -partial_chain -CAfile "${2:-$WORK/signing.crt}" "$1" >/dev/null 2>&1
 }
 
 signed_client() { # kubeconfig
@@ -57,8 +57,11 @@ signed_client() { # kubeconfig
   signed "$WORK/client.crt"
 }
 
-# Succeeds if the certificates that kubeadm made on this master are signed by the authority in use.
+# Succeeds if the certificates that kubeadm made on this master are signed by the authorities in use, which are the first
+# ones of their files. The front proxy has an authority of its own.
 kubeadm_signed() {
+  openssl x509 -in "$PKI/front-proxy-ca.crt" -out "$WORK/front-proxy.crt" 2>/dev/null &&
+    signed "$PKI/front-proxy-client.crt" "$WORK/front-proxy.crt" || return 1
   for name in apiserver apiserver-kubelet-client; do
     signed "$PKI/$name.crt" || return 1
   done

@@ -126,7 +126,7 @@ class Pki:
         generations = self._generations.kubernetes
         authority = _kubernetes_authority(generations.uses, reveal)
         client = authority.client(f"quorate:{name}", reveal(_key(name, generations.uses)), group)
-        return _kubernetes_trusted(generations, reveal), client
+        return _trusted(_kubernetes_authority, generations, reveal), client
 
     def _files(
         self, paths: list[str], write: Callable[[Reveal], dict[str, str]], restarts: Unit | None = None
@@ -162,10 +162,15 @@ def _kubernetes_authority(generation: int, reveal: Reveal) -> Authority:
     return Authority("kubernetes", reveal(_key("ca", generation)), generation)
 
 
-def _kubernetes_trusted(generations: Generations, reveal: Reveal) -> str:
-    """Returns the certificates of the authorities that are trusted. kubeadm signs with the first."""
+def _front_proxy_authority(generation: int, reveal: Reveal) -> Authority:
+    """Returns the authority of API servers as clients of API servers of extensions. It has Kubernetes' generations."""
+    return Authority("front-proxy-ca", reveal(_key("front-proxy-ca", generation)), generation)
+
+
+def _trusted(authority: Callable[[int, Reveal], Authority], generations: Generations, reveal: Reveal) -> str:
+    """Returns the certificates of the generations that are trusted. kubeadm signs with the first."""
     ordered = sorted(generations.trusts, key=lambda each: each != generations.uses)
-    return "".join(_kubernetes_authority(each, reveal).pair.public for each in ordered)
+    return "".join(authority(each, reveal).pair.public for each in ordered)
 
 
 def _compute_authority(reveal: Reveal) -> Authority:
@@ -195,11 +200,12 @@ def _etcd_client_alone(generations: Generations, reveal: Reveal) -> Iterator[tup
 def _shared(generations: CertificateGenerations, reveal: Reveal) -> Iterator[tuple[str, str]]:
     kubernetes, service_accounts = generations.kubernetes, generations.service_accounts
     signing = _kubernetes_authority(kubernetes.uses, reveal).pair
-    yield f"{KUBERNETES}/ca.crt", _kubernetes_trusted(kubernetes, reveal)
+    yield f"{KUBERNETES}/ca.crt", _trusted(_kubernetes_authority, kubernetes, reveal)
     yield f"{KUBERNETES}/ca.key", signing.private
     yield SIGNING, signing.public
     yield TRUSTED, "".join(_kubernetes_authority(each, reveal).pair.public for each in kubernetes.trusts)
-    yield from _pair(f"{KUBERNETES}/front-proxy-ca", Authority("front-proxy-ca", reveal("front-proxy-ca")).pair)
+    yield f"{KUBERNETES}/front-proxy-ca.crt", _trusted(_front_proxy_authority, kubernetes, reveal)
+    yield f"{KUBERNETES}/front-proxy-ca.key", _front_proxy_authority(kubernetes.uses, reveal).pair.private
     yield f"{KUBERNETES}/sa.pub", "".join(_token_keys(each, reveal).public for each in service_accounts.trusts)
     yield f"{KUBERNETES}/sa.key", _token_keys(service_accounts.uses, reveal).private
 

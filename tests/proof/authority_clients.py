@@ -30,6 +30,11 @@ REVIEW = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 ROOT_CA = "/api/v1/namespaces/default/configmaps/kube-root-ca.crt"
 AUTHORITIES = {each: Authority("kubernetes", derive("root", "kubernetes", "ca", each), each) for each in (1, 2)}
 CERTIFICATES = {number: each.pair.public for number, each in AUTHORITIES.items()}
+_FRONT_PROXIES = {
+    each: Authority("front-proxy-ca", derive("root", "kubernetes", "front-proxy-ca", each), each) for each in (1, 2)
+}
+PROXY_CERTIFICATES = {number: each.pair.public for number, each in _FRONT_PROXIES.items()}
+_CLIENTS = "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication"
 
 
 def root_ca(masters: AuthorityMasters) -> str:
@@ -38,6 +43,17 @@ def root_ca(masters: AuthorityMasters) -> str:
         return str(masters.all[0].api().ask("GET", ROOT_CA)["data"]["ca.crt"])
     except (ApiError, Unreachable):
         return ""
+
+
+def trusted_by_extensions(masters: AuthorityMasters) -> tuple[set[str], set[str]]:
+    """The authorities of clients, and of front proxies, that API servers of extensions read."""
+    found = masters.all[0].api().ask("GET", _CLIENTS)["data"]
+    end = "-----END CERTIFICATE-----\n"
+    clients, proxies = (
+        {f"{each}{end}".strip() for each in found[key].split(end) if each.strip()}
+        for key in ("client-ca-file", "requestheader-client-ca-file")
+    )
+    return clients, proxies
 
 
 @dataclass
@@ -153,3 +169,12 @@ def forged(generation: int, directory: Path) -> Client:
     """Somebody with the key of an authority, who makes an administrator's certificate."""
     pair = AUTHORITIES[generation].client("forged", f"forged {generation}", "system:masters")
     return holder(f"forged {generation}", "".join(CERTIFICATES.values()), pair.public + pair.private, directory)
+
+
+def forged_proxy(generation: int, directory: Path) -> Client:
+    """Somebody with the key of a front proxy's authority, who says that a request is an administrator's."""
+    pair = _FRONT_PROXIES[generation].client("front-proxy-client", f"forged proxy {generation}")
+    trusted, name = "".join(CERTIFICATES.values()), f"forged proxy {generation}"
+    client = holder(name, trusted, pair.public + pair.private, directory)
+    client.headers = {"X-Remote-User": "administrator", "X-Remote-Group": "system:masters"}
+    return client

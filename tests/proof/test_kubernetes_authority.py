@@ -6,13 +6,14 @@ import os
 import signal
 import ssl
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from cryptography import x509
 
 from blueprint.version_steps import problems
 from cluster.api import Api
@@ -21,15 +22,18 @@ from console.progress import Reporter
 from tests.proof.authority_clients import (
     CERTIFICATES,
     PODS,
+    PROXY_CERTIFICATES,
     Client,
     Requests,
     decoded,
     forged,
+    forged_proxy,
     kubelet,
     operator,
     pod,
     requests,
     root_ca,
+    trusted_by_extensions,
 )
 from tests.proof.authority_masters import AuthorityMasters, authority_masters
 from tests.proof.etcd_machines import address, until
@@ -95,6 +99,10 @@ def shown(masters: AuthorityMasters) -> set[str]:
     return {each["metadata"].get("annotations", {}).get("quorate.io/kubernetes-authority", "") for each in found}
 
 
+def texts(certificates: Mapping[int, str]) -> set[str]:
+    return {each.strip() for each in certificates.values()}
+
+
 def both_are_trusted(masters: AuthorityMasters, made: Requests, directory: Path) -> None:
     """The first deployment. It stops before the node, and pods have not read the new authority."""
     first, node = masters.all[0], masters.name(masters.node)
@@ -106,6 +114,7 @@ def both_are_trusted(masters: AuthorityMasters, made: Requests, directory: Path)
     assert f"Node {node} does not trust g2 yet." in said, said
     deploy(masters, {}, BOTH)
     assert shown(masters) == {"g1-of-g1-g2"}
+    assert trusted_by_extensions(masters) == tuple(map(texts, (CERTIFICATES, PROXY_CERTIFICATES)))
     until(lambda: root_ca(masters) == CERTIFICATES[1] + CERTIFICATES[2], 300)
     time.sleep(SPREADS + 2)
     said = masters.question(first, NEXT)
@@ -134,18 +143,27 @@ def the_new_one_signs(masters: AuthorityMasters, made: Requests, directory: Path
     deploy(masters, BOTH, NEXT)
     assert shown(masters) == {"g2-of-g1-g2"}
     assert root_ca(masters) == CERTIFICATES[1] + CERTIFICATES[2]
-    assert [forged(1, directory).ask(each) for each in (1, 2, 3)] == [""] * 3, "until the third deployment"
+    for make in (forged, forged_proxy):
+        assert [make(1, directory).ask(each) for each in (1, 2, 3)] == [""] * 3, "until the third deployment"
+    for each in masters.all:
+        client = (each.root / "etc/kubernetes/pki/front-proxy-client.crt").read_bytes()
+        x509.load_pem_x509_certificate(client).verify_directly_issued_by(
+            x509.load_pem_x509_certificate(PROXY_CERTIFICATES[2].encode())
+        )
     made.clients[:] = [each for each in made.clients if each.name != f"operator {BOTH}"]
 
 
 def the_old_key_is_worth_nothing(masters: AuthorityMasters, directory: Path) -> None:
     thief, other = forged(1, directory), forged(2, directory)
     for number in (1, 2, 3):
-        assert "401" in thief.ask(number)
-        assert other.ask(number) == ""
+        for make in (forged, forged_proxy):
+            assert "401" in make(1, directory).ask(number)
+            assert make(2, directory).ask(number) == ""
         for port in (6443, 10257, 10259):
             until(lambda number=number, port=port: metrics(thief, number, port) == 401)
             assert metrics(other, number, port) == 200
+    only = ({2: each[2]} for each in (CERTIFICATES, PROXY_CERTIFICATES))
+    assert trusted_by_extensions(masters) == tuple(map(texts, only))
     info = masters.all[0].api().ask("GET", "/api/v1/namespaces/kube-public/configmaps/cluster-info")
     cluster = yaml.safe_load(info["data"]["kubeconfig"])["clusters"][0]["cluster"]
     assert decoded(cluster["certificate-authority-data"]) == CERTIFICATES[2]
