@@ -30,6 +30,8 @@ class CloneHere:
     size: CopiedFiles
     passphrase: str
     """The user's passphrase; "" if none is set. It is in no message."""
+    own_file: Path | None
+    """The file that has it, if it is in the clone."""
     passphrase_file: Path | None
     """The file that has it, if it is outside of the clone."""
     has_live_stack: bool
@@ -61,8 +63,8 @@ def look(root: Path, environment: Mapping[str, str]) -> CloneHere:
     refusals += [line for found in live for line in _operation(root, found)]
     with tempfile.TemporaryDirectory(prefix="quorate-handover-") as nowhere:
         size = destination.size(root, Path(nowhere))
-    outside = file if file and not file.is_relative_to(root) else None
-    return CloneHere(root, states, size, value, outside, bool(live), refusals)
+    own = file if file and file.is_relative_to(root) else None
+    return CloneHere(root, states, size, value, own, None if own else file, bool(live), refusals)
 
 
 def _of_clone(root: Path, environment: Mapping[str, str]) -> Iterator[str]:

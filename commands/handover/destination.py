@@ -67,7 +67,8 @@ class Look:
     other: str
     """The name of a file in the directory, if it has any and no record of a handover; "" if not."""
     passphrase: str
-    """Whether the file with the passphrase there is the `same` or an `other` one; "" if there is none."""
+    """Whether the file with the passphrase there is the `same` or an `other` one; if there is none, "", or `denied` if
+    the login cannot write one."""
 
 
 @dataclass(frozen=True)

@@ -105,6 +105,11 @@ def _of_other(here: CloneHere, to: Destination, known: HandoverRecord | None) ->
         yield f"{to} has {mebibytes(there.free)} free; {mebibytes(needed)} are needed, with the environment."
     if there.passphrase == "other":  # noqa: S105 - what the file is
         yield f"{here.passphrase_file} on {to.host} is another file than here: move it away, or make it the same."
+    if there.passphrase == "denied":  # noqa: S105 - what the file is
+        yield (
+            f"{here.passphrase_file} cannot be written on {to.host} by this login: make its directory there, which the "
+            "login can write, or put the file there yourself."
+        )
 
 
 def _of_directory(there: Look, to: Destination, known: HandoverRecord | None) -> Iterator[str]:
@@ -175,8 +180,8 @@ def _require_equal(root: Path, to: Destination) -> None:
 
 
 def _require_opened(here: CloneHere, to: Destination) -> None:
-    """Copies the file with the passphrase, and opens on the other machine all states that were opened here."""
-    if here.passphrase_file:
+    """Copies the file with the passphrase if it is not there, and opens there all states that were opened here."""
+    if here.passphrase_file and to.look(here.passphrase_file, here.digest).passphrase != "same":  # noqa: S105
         to.write_private(here.passphrase_file, here.passphrase_file.read_text(encoding="utf-8"))
     command = 'cd "$1" && make setup >&2 && exec .venv/bin/python -m "$2"'
     asked = opening.question(here.opened, here.passphrase)

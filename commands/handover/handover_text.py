@@ -54,13 +54,16 @@ def _plan(
     yield ""
     yield "The way back: before step 7 `quorate handover --abort` here, which unlocks this clone;"
     yield f"after it, on {to.host}: `quorate handover {me}`."
-    yield "What it takes was not measured."
+    yield "How long each step took that was measured: docs/handover.md."
     yield from _not_moved(here, to)
 
 
 def _not_moved(here: CloneHere, to: Destination) -> Iterator[str]:
     if here.passphrase_file:
         yield f"The file with the passphrase, {here.passphrase_file}, is copied to the same path there."
+    elif here.own_file:
+        there = to.path / here.own_file.relative_to(here.root)
+        yield f"The file with the passphrase is in the clone: set {passphrase.FILE}={there} on {to.host}."
     elif here.passphrase:
         yield f"{passphrase.VALUE} is in no file: set it on {to.host} yourself."
     if here.has_live_stack:

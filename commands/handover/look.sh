@@ -9,9 +9,14 @@ for python in python3 python3.14 python3.13 python3.12 python3.11; do
     "$python" -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo "has python"; break; }
 done
 
-place=$path
-while [ ! -e "$place" ]; do place=$(dirname "$place"); done
-[ -d "$place" ] && [ -w "$place" ] && echo "writable $place"
+# Sets `place` to the nearest directory of a path that exists, and fails if this login cannot write there.
+can_make() {
+    place=$1
+    while [ ! -e "$place" ]; do place=$(dirname "$place"); done
+    [ -d "$place" ] && [ -w "$place" ]
+}
+
+can_make "$path" && echo "writable $place"
 echo "free $(df -Pk "$place" | awk 'NR == 2 {print $4}')"
 echo "boot $(cat /proc/sys/kernel/random/boot_id 2>/dev/null)"
 if [ -e "$path" ]; then
@@ -25,5 +30,7 @@ if [ -e "$path" ]; then
 fi
 if [ -n "$file" ] && [ -e "$file" ]; then
     [ "$(sha256sum <"$file" | cut -d ' ' -f 1)" = "$DIGEST" ] && echo "passphrase same" || echo "passphrase other"
+elif [ -n "$file" ]; then
+    can_make "$(dirname "$file")" || echo "passphrase denied"
 fi
 echo end

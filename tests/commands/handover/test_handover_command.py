@@ -16,6 +16,8 @@ import pytest
 
 from commands import command_line
 from commands.engine.passphrase import FILE, VALUE
+from commands.handover import destination
+from commands.handover.destination import Destination
 from commands.handover.handover_command import HandoverRequest
 from console.errors import UserError
 from files import handover_record
@@ -234,18 +236,51 @@ def test_a_state_that_the_other_machine_does_not_open(pair: ClonePair) -> None:
     assert pair.phases == (LOCKED, INCOMING)
 
 
-def test_a_file_with_the_passphrase_outside_of_the_clone_goes_along(pair: ClonePair, tmp_path: Path) -> None:
-    """Both machines are one here, so what is seen is that the file is kept, and private."""
-    outside = tmp_path / "keys" / "passphrase"
+def test_a_file_with_the_passphrase_outside_of_the_clone_goes_along(
+    pair: ClonePair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both machines are one here: the file that is looked for there, and written, is another one beside it."""
+    outside, there = tmp_path / "keys" / "passphrase", tmp_path / "keys" / "there" / "passphrase"
     outside.parent.mkdir()
     (pair.here.build / ".passphrase").rename(outside)
-    outside.chmod(0o644)
+    look = destination.LOOK.read_text().replace("file=$2", f"file='{there}'")
+    monkeypatch.setattr(destination, "LOOK", tmp_path / "look.sh")
+    destination.LOOK.write_text(look)
+    write = Destination.write_private
+
+    def write_there(to: Destination, path: Path, text: str) -> None:
+        write(to, there if path == outside else path, text)
+
+    monkeypatch.setattr(Destination, "write_private", write_there)
     own = replace(pair, here=replace(pair.here, variables={FILE: str(outside)}))
-    assert f"{outside}, is copied to the same path" in own.handover(plan=True).output
+    there.parent.write_text("no directory")
+    said = own.handover(plan=True).output
+    assert f"{outside}, is copied to the same path" in said
+    assert f"{outside} cannot be written on {HOST} by this login" in said
+    assert (own.handover().code, own.phases) == (1, ("", ""))
+    there.parent.unlink()
     done = own.handover()
     assert done.code == 0, done.output
-    assert (outside.read_text(), stat.S_IMODE(outside.stat().st_mode)) == (PASSPHRASE + "\n", 0o600)
+    assert (there.read_text(), stat.S_IMODE(there.stat().st_mode)) == (PASSPHRASE + "\n", 0o600)
     assert PASSPHRASE not in done.output
+
+
+def test_a_passphrase_that_is_there_stays_as_it_is(pair: ClonePair, tmp_path: Path) -> None:
+    """A login may read it in a directory in which it cannot write."""
+    outside = tmp_path / "passphrase"
+    (pair.here.build / ".passphrase").rename(outside)
+    outside.chmod(0o640)
+    own = replace(pair, here=replace(pair.here, variables={FILE: str(outside)}))
+    done = own.handover()
+    assert done.code == 0, done.output
+    assert stat.S_IMODE(outside.stat().st_mode) == 0o640
+
+
+def test_a_passphrase_in_the_clone_has_another_path_there(pair: ClonePair) -> None:
+    own = replace(pair, here=replace(pair.here, variables={FILE: str(pair.here.build / ".passphrase")}))
+    said = own.handover(plan=True).output
+    assert f"is in the clone: set {FILE}={pair.there.build}/.passphrase on {HOST}." in said
+    assert VALUE + " is in no file" not in said
 
 
 def test_a_passphrase_in_the_environment_goes_nowhere(pair: ClonePair) -> None:
