@@ -31,6 +31,7 @@ class LocalSshd:
     """Of the client: has an `ssh` that knows HOST."""
     there: Path
     """Of logins."""
+    port: int
 
     @property
     def path(self) -> str:
@@ -43,24 +44,27 @@ class LocalSshd:
 
 
 @contextmanager
-def local_sshd(directory: Path) -> Generator[LocalSshd]:
-    """Runs sshd on a free port of this host. Installs it and rsync on Debian as root; elsewhere skips the test."""
+def local_sshd(directory: Path, address: str = "127.0.0.1") -> Generator[LocalSshd]:
+    """Runs sshd on a free port of an address. Installs it and rsync on Debian as root; elsewhere skips the test.
+
+    It admits the key in the directory's file `user`, and proves itself by that in `host`.
+    """
     require(("rsync", "ssh", "ssh-keygen", SSHD), ("openssh-client", "openssh-server", "rsync"))
     if os.geteuid() == 0:
         Path("/run/sshd").mkdir(exist_ok=True)  # sshd requires it as root
-    found = LocalSshd(directory / "here", directory / "there")
     for name in ("host", "user"):
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", directory / name], check=True)
-    with socket.create_server(("127.0.0.1", 0)) as free:
+    with socket.create_server((address, 0)) as free:
         port = free.getsockname()[1]
+    found = LocalSshd(directory / "here", directory / "there", port)
     (directory / "sshd_config").write_text(
-        f"ListenAddress 127.0.0.1:{port}\nHostKey {directory}/host\nAuthorizedKeysFile {directory}/user.pub\n"
+        f"ListenAddress {address}:{port}\nHostKey {directory}/host\nAuthorizedKeysFile {directory}/user.pub\n"
         "UsePAM no\nStrictModes no\nPasswordAuthentication no\nPidFile none\nLoginGraceTime 0\n"
         f"SetEnv PATH={found.there}:{os.environ['PATH']}\n"
     )
-    (directory / "known_hosts").write_text(f"[127.0.0.1]:{port} {(directory / 'host.pub').read_text()}")
+    (directory / "known_hosts").write_text(f"[{address}]:{port} {(directory / 'host.pub').read_text()}")
     (directory / "ssh_config").write_text(
-        f"Host {HOST}\n  HostName 127.0.0.1\n  Port {port}\n  User {getpass.getuser()}\n"
+        f"Host {HOST}\n  HostName {address}\n  Port {port}\n  User {getpass.getuser()}\n"
         f"  IdentityFile {directory}/user\n  IdentitiesOnly yes\n  UserKnownHostsFile {directory}/known_hosts\n"
     )
     script(found.here, "ssh", f'exec {shutil.which("ssh")} -F {directory}/ssh_config "$@"')

@@ -3,9 +3,9 @@
 There are roots for the database, the message queue and Prometheus; for Ceph; for Open vSwitch and QEMU; for BIND; for
 node-exporter; for OVN; for OpenSearch; for virtual BMCs; for computes with QEMU and LXC; for the ramdisk with Ironic's
 agent; for a machine of the machine lab; for the lab's images of nginx and kube-proxy; for virtual machines of libvirt;
-for an emulated host of the lab; and for a bare machine, which Quorate prepares. mmdebstrap creates a root in the user's
-cache, once for all clones, from the Debian mirror of the machine. This requires root and apt; without them, the trials
-are skipped.
+for an emulated host of the lab; for a bare machine, which Quorate prepares; and for another deployment machine.
+mmdebstrap creates a root in the user's cache, once for all clones, from the Debian mirror of the machine. This requires
+root and apt; without them, the trials are skipped.
 """
 
 from __future__ import annotations
@@ -312,6 +312,29 @@ BARE = Root(
 )
 """The root of a bare machine: Debian 12 as its images for clouds have it, with a kernel and sshd, and nothing of what a
 node needs."""
+DEPLOYMENT = Root(
+    packages=(
+        "ca-certificates",
+        "dbus",
+        "git",
+        "iproute2",
+        "libpam-systemd",
+        "make",
+        "openssh-client",
+        "openssh-server",
+        "passwd",
+        "procps",
+        "python3",
+        "python3-venv",
+        "rsync",
+        "systemd-container",
+        "systemd-sysv",
+    ),
+    programs=("usr/bin/systemd-nspawn", "usr/lib/systemd/systemd", "usr/sbin/sshd", "usr/bin/rsync", "usr/bin/git"),
+    suite="bookworm",
+)
+"""The root of another deployment machine: what docs/handover.md says that it needs, and systemd-nspawn, which runs it.
+Its Python is 3.11."""
 _OPTIONS = (
     "--variant=apt",
     '--aptopt=Apt::Install-Recommends "false"',

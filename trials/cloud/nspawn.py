@@ -7,7 +7,7 @@ import shlex
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from console.errors import UserError
@@ -67,8 +67,15 @@ def start(machine: LabMachine, root: Path, programs: Mapping[str, Path]) -> None
     cgroups.remove(machine.name)
     groups = cgroups.create(machine.name)
     cgroups.weigh(machine.name, machine.cores, has_control_plane=machine.is_master or machine.has_member)
+    launch(machine, root, programs, network.namespace(machine), groups)
+
+
+def launch(
+    machine: LabMachine, root: Path, programs: Mapping[str, Path], namespace: str, groups: Iterable[Path]
+) -> None:
+    """Starts a machine that does not run in a network namespace and in cgroups, which may be those of no lab."""
     binds = [f"{name}={directory}" for name, directory in programs.items()]
-    words = [machine.name, machine.directory, root, network.namespace(machine), *binds, "--", *groups]
+    words = [machine.name, machine.directory, root, namespace, *binds, "--", *groups]
     with (machine.directory / "console.log").open("ab") as console:
         child = subprocess.Popen(
             ["unshare", "--mount", "--propagation", "private", "sh", START, *map(str, words)],
