@@ -150,6 +150,8 @@ BARE_METAL = Root(
         "grub-efi-amd64-bin",
         "ipmitool",
         "iproute2",
+        "iptables",
+        "ipxe",
         "libvirt-clients",
         "libvirt-daemon",
         "libvirt-daemon-driver-qemu",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from openstack import accounts
 from openstack.config import sections
-from openstack.config.layers import ConfigFile, Layer, Origin, Section, WrittenFile
+from openstack.config.layers import ConfigFile, Layer, Origin, Repeated, Section, WrittenFile
 from openstack.config.uwsgi import uwsgi
 from openstack.config.wiring import Wiring
 from openstack.definition import JobDefinition
@@ -13,6 +13,8 @@ _MANUAL = "https://docs.openstack.org/ironic/2026.1/configuration/config.html"
 _UWSGI = "https://uwsgi-docs.readthedocs.io/en/latest/StaticFiles.html"
 _ROOT = "/var/lib/ironic"
 _SERVED = f"{_ROOT}/httpboot"
+_IPXE = ("/usr/lib/ipxe/snponly.efi", "/usr/share/ipxe/ipxe-snponly-x86_64.efi")
+"""The iPXE program in Kolla's images: of Debian and Ubuntu; of Rocky and CentOS (docker/ironic/ironic-pxe)."""
 _NETWORK = "baremetal"
 """Name of the flat network of Neutron to which machines are attached (004, 2.9.2)."""
 
@@ -22,8 +24,8 @@ def configure(wiring: Wiring, _name: str) -> tuple[WrittenFile, ...]:
     client: Section = user | {"region_name": wiring.region, "valid_interfaces": ("internal",)}
     drivers: Section = {
         "enabled_hardware_types": ("ipmi", "redfish"),
-        # Conductors serve no TFTP, with which ipxe and pxe begin.
-        "enabled_boot_interfaces": ("redfish-virtual-media", "http-ipxe", "http"),
+        # Conductors serve no TFTP, with which ipxe and pxe begin, and no boot loader for http.
+        "enabled_boot_interfaces": ("redfish-virtual-media", "http-ipxe"),
         "enabled_deploy_interfaces": ("direct", "ramdisk"),
         "enabled_inspect_interfaces": ("agent", "redfish", "no-inspect"),
         "enabled_network_interfaces": ("flat", "noop"),
@@ -88,6 +90,11 @@ def _http(wiring: Wiring) -> ConfigFile:
         "check-static": _SERVED,
         # Ironic links files there to its cache of images.
         "static-safe": _ROOT,
+        # The first one that is there. The name is Ironic's default, uefi_ipxe_bootfile_name.
+        "static-map": Repeated(tuple(f"/snponly.efi={path}" for path in _IPXE)),
+        # The image starts as root.
+        "uid": "ironic",
+        "gid": "ironic",
         "honour-range": True,
         "master": True,
         "die-on-term": True,

@@ -5,9 +5,10 @@
 The account is in the environment. The first argument chooses the work, which prints one line for each step:
 
 - conductors: lists Ironic's drivers and conductors;
-- prepare: uploads the images below /images, and creates the network of the machines;
+- prepare DNS: uploads the images below /images, and creates the network of the machines with its DNS server;
 - network: creates the network of the machines alone;
-- enrol NAME BMC IDENTITY: creates a node, makes it manageable, and inspects it by Redfish alone;
+- enrol NAME BMC IDENTITY BOOT: creates a node with a boot interface, makes it manageable, and inspects it by Redfish
+  alone;
 - power NAME on|off: sets the power of a node;
 - inspect NAME: inspects a node by its agent;
 - provide NAME: cleans a node and makes it available;
@@ -52,7 +53,7 @@ def conductors(_cloud: Any) -> None:
     print("conductors:", *sorted(each.hostname for each in found))
 
 
-def prepare(cloud: Any) -> None:
+def prepare(cloud: Any, dns: str) -> None:
     """Uploads images, and creates the machines' network and the flavors of both hypervisors."""
     for path in Path("/images").iterdir():
         kinds = {"kernel": ("aki", "aki"), "ramdisk": ("ari", "ari")}
@@ -64,22 +65,25 @@ def prepare(cloud: Any) -> None:
     cloud.image.update_image(disk, hypervisor_type=METAL)
     cloud.image.create_image(name=VIRTUAL, disk_format="raw", container_format="bare", data=b"0" * 512,
                              hypervisor_type=VIRTUAL)  # fmt: skip
-    network(cloud)
+    network(cloud, dns)
     cloud.compute.create_flavor(name=VIRTUAL, ram=64, vcpus=1, disk=1)
     metal = cloud.compute.create_flavor(name=METAL, ram=1024, vcpus=1, disk=4)
     none = {f"resources:{name}": "0" for name in ("VCPU", "MEMORY_MB", "DISK_GB")}
     cloud.compute.create_flavor_extra_specs(metal, {f"resources:CUSTOM_{CLASS.upper()}": "1", **none})
 
 
-def network(cloud: Any) -> None:
-    """Creates the machines' network."""
+def network(cloud: Any, *dns: str) -> None:
+    """Creates the machines' network. Its machines get addresses that no other machine of the test bed has."""
     made = cloud.network.create_network(
         name=NETWORK, provider_network_type="flat", provider_physical_network=PHYSICAL, is_shared=True
     )
-    cloud.network.create_subnet(network_id=made.id, ip_version=4, cidr="10.199.0.0/24", gateway_ip=None)
+    cloud.network.create_subnet(
+        network_id=made.id, ip_version=4, cidr="10.199.0.0/24", gateway_ip=None, dns_nameservers=list(dns),
+        allocation_pools=[{"start": "10.199.0.201", "end": "10.199.0.250"}],
+    )  # fmt: skip
 
 
-def enrol(cloud: Any, name: str, bmc: str, identity: str) -> None:
+def enrol(cloud: Any, name: str, bmc: str, identity: str, boot: str) -> None:
     """Creates a node, and waits until Ironic manages it and has found its card."""
     images = {each.name: each.id for each in cloud.image.images()}
     given = {
@@ -92,7 +96,7 @@ def enrol(cloud: Any, name: str, bmc: str, identity: str) -> None:
     }
     node = cloud.baremetal.create_node(
         name=name, driver="redfish", driver_info=given, resource_class=CLASS, inspect_interface="redfish",
-        boot_interface="redfish-virtual-media",
+        boot_interface=boot,
         properties={"capabilities": "boot_mode:uefi"},
     )  # fmt: skip
     print("interfaces:", node.boot_interface, node.deploy_interface, node.network_interface)

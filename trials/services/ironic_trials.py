@@ -1,11 +1,13 @@
 """Trials of Ironic: a virtual machine is enrolled, inspected, cleaned and deployed, as a machine with a BMC is.
 
-Keystone, Placement, Glance, Neutron's server with its agent for machines, Ironic and Nova run with their rendered jobs
-and configuration. A second nova-compute has Nova's fake driver. The machine boots the ramdisk with Ironic's agent.
+Keystone, Placement, Glance, Neutron's server with its agents of DHCP and of machines, Ironic and Nova run with their
+rendered jobs and configuration. A second nova-compute has Nova's fake driver. The machine boots the ramdisk with
+Ironic's agent from virtual media or over the network.
 """
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +15,7 @@ from pathlib import Path
 
 from trials.bare_metal import boot_images
 from trials.bare_metal.boot_images import Roots
-from trials.services import virtual_bmcs
+from trials.services import dhcp_agent, virtual_bmcs
 from trials.services.borrowed_programs import borrow
 from trials.services.containers import TriedContainer
 from trials.services.openstack_services import PORTS, ServiceCloud
@@ -29,7 +31,7 @@ _PROJECTS = {
     "keystone": ("keystone",),
     "placement": ("placement-api",),
     "glance": ("glance-api",),
-    "neutron": ("neutron-server",),
+    "neutron": ("neutron-server", dhcp_agent.NAME),
     # Neutron's agent of machines ends while Keystone does not know Ironic.
     "ironic": ("ironic-api", "ironic-conductor", "ironic-neutron-agent"),
     "nova": ("nova-conductor", "nova-scheduler", "nova-api", "nova-compute", "nova-compute-ironic"),
@@ -42,6 +44,13 @@ _TOOLS = {
     "qemu-img": "usr/bin/qemu-img",
 }
 """What Ironic's conductor calls, as the image of Kolla has it."""
+VIRTUAL_MEDIA, NETWORK = "redfish-virtual-media", "http-ipxe"
+"""Boot interfaces of Ironic."""
+_IPXE = "usr/lib/ipxe/snponly.efi"
+_FETCHED = ("/snponly.efi", "/boot.ipxe", "/deploy_kernel", "/deploy_ramdisk")
+"""Names of what a machine fetches from the conductor when it boots over the network, in its order."""
+_GET = re.compile(r"GET (\S+) => generated [1-9].*\(HTTP/1\.[01] 200\)")
+"""What uWSGI logs of a file that it has sent."""
 _NODE = "machine-1"
 _RUNS = "guest: it runs from the disk that Ironic wrote"
 _CERTIFICATE = (
@@ -58,17 +67,19 @@ class BareMetalCloud:
 
     cloud: ServiceCloud
     machine: BmcMachine
+    boot: str
+    """The machine's boot interface."""
 
     def use(self, what: str) -> list[str]:
         """Runs the client, and returns what it printed. Raises Broken if it fails."""
         return self.cloud.use(what).splitlines()
 
 
-def prove(programs: Programs, roots: Roots, containers: Mapping[str, TriedContainer]) -> Iterator[Proof]:
+def prove(programs: Programs, roots: Roots, containers: Mapping[str, TriedContainer], boot: str) -> Iterator[Proof]:
     """Starts Ironic in the test bed with a virtual machine, and yields the results.
 
-    `roots`: see boot_images. Raises Unavailable if this machine cannot run the test bed, and Broken if a service does
-    not work.
+    `roots`: see boot_images. `boot`: VIRTUAL_MEDIA or NETWORK. Raises Unavailable if this machine cannot run the test
+    bed, and Broken if a service does not work.
     """
     images = boot_images.made_from(roots)
     with ServiceTestbed(programs.root) as testbed:
@@ -76,6 +87,9 @@ def prove(programs: Programs, roots: Roots, containers: Mapping[str, TriedContai
         cloud = ServiceCloud(testbed, containers, programs.release, _PROJECTS, CLIENT)
         conductor = cloud.processes["ironic-conductor"]
         borrow(conductor, roots.tools, _TOOLS)
+        conductor.run(["mkdir", "-p", str(Path("/", _IPXE).parent)])
+        conductor.place_file(roots.tools / _IPXE, f"/{_IPXE}")
+        dhcp_agent.prepare(cloud.processes[dhcp_agent.NAME], roots.tools)
         # Cleaning erases the partition table only: whole disks take minutes without KVM.
         conductor.environment["OS_DEPLOY__ERASE_DEVICES_PRIORITY"] = "0"
         ingress, certificate = _ingress(testbed, cloud)
@@ -92,7 +106,7 @@ def prove(programs: Programs, roots: Roots, containers: Mapping[str, TriedContai
         ):
             cloud.client.place_file(path, f"/images/{name}")
         notes = cloud.start()
-        metal = BareMetalCloud(cloud, virtual_bmcs.add(host, _NODE, 1))
+        metal = BareMetalCloud(cloud, virtual_bmcs.add(host, _NODE, 1), boot)
         yield _started(metal, notes, started)
         yield _enrolled(metal)
         yield _available(metal)
@@ -122,7 +136,7 @@ def _agent_files(certificate: str) -> dict[str, str]:
 def _started(metal: BareMetalCloud, notes: Sequence[str], started: float) -> Proof:
     found = metal.use("conductors")
     require("conductors: ironic-conductor" in found, f"the conductor has not registered: {found}")
-    found += metal.use("prepare")
+    found += metal.use(f"prepare {metal.machine.host.address}")
     name = "Ironic: API and conductor start, and the conductor registers"
     return without_writes(name, time.monotonic() - started, (*notes, *found))
 
@@ -130,7 +144,7 @@ def _started(metal: BareMetalCloud, notes: Sequence[str], started: float) -> Pro
 def _enrolled(metal: BareMetalCloud) -> Proof:
     started = time.monotonic()
     machine = metal.machine
-    notes = metal.use(f"enrol {_NODE} {machine.bmc} {machine.identity}")
+    notes = metal.use(f"enrol {_NODE} {machine.bmc} {machine.identity} {metal.boot}")
     for wanted, power in (("on", True), ("off", False)):
         notes += metal.use(f"power {_NODE} {wanted}")
         require(machine.has_power() == power, f"Ironic has turned the machine {wanted}, and its QEMU does not say so")
@@ -141,10 +155,26 @@ def _enrolled(metal: BareMetalCloud) -> Proof:
 def _available(metal: BareMetalCloud) -> Proof:
     started = time.monotonic()
     notes = metal.use(f"inspect {_NODE}")
+    notes += _booted(metal)
     notes += metal.use(f"provide {_NODE}")
     notes += metal.use(f"offered {_NODE}")
     name = "Ironic: the agent inspects and cleans the machine, and Nova offers it"
     return without_writes(name, time.monotonic() - started, notes)
+
+
+def _booted(metal: BareMetalCloud) -> list[str]:
+    """Returns what a machine that boots over the network has fetched from the conductor, in the order of its requests.
+
+    Raises Broken if it has not fetched iPXE and what iPXE boots, or if a machine with virtual media has fetched iPXE.
+    """
+    said = metal.cloud.processes["ironic-conductor"].log.read_text(errors="replace")
+    fetched = [f"/{path.rpartition('/')[2]}" for path in _GET.findall(said)]
+    if metal.boot == VIRTUAL_MEDIA:
+        require(_FETCHED[0] not in fetched, "the machine has asked for iPXE in place of its medium")
+        return []
+    found = [name for name in fetched if name in _FETCHED]
+    require(found[: len(_FETCHED)] == list(_FETCHED), f"the machine did not boot by HTTP: {fetched}")
+    return [f"by HTTP, the machine has fetched {', '.join(found)}"]
 
 
 def _separated(metal: BareMetalCloud) -> Proof:

@@ -1,6 +1,6 @@
 """Virtual machines whose power and boot medium a BMC controls by Redfish: libvirt, QEMU without KVM, and sushy-tools.
 
-They are on the test bed's network, with a DHCP and DNS server, which is there in place of Neutron's agent.
+They are on the test bed's network, with a DNS server that knows names outside of the cloud.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from trials.services.testbed import NETWORK, ServiceMachine, ServiceTestbed, until
+from trials.services.testbed import ServiceMachine, ServiceTestbed, until
 
 PORT = 8000
 """The port of all BMCs."""
@@ -57,6 +57,12 @@ ip address add $0/24 dev br0
 """
 _DOMAIN = f"""\
 <domain type='qemu'>
+  <!-- Without PXE in its firmware, a machine that boots over the network asks by HTTP at once. The emulated BMC cannot
+       choose between them. -->
+  <sysinfo type='fwcfg'>
+    <entry name='opt/org.tianocore/IPv4PXESupport'>n</entry>
+    <entry name='opt/org.tianocore/IPv6PXESupport'>n</entry>
+  </sysinfo>
   <name>{{name}}</name>
   <uuid>{{uuid}}</uuid>
   <memory unit='MiB'>{MEMORY_MIB}</memory>
@@ -115,17 +121,16 @@ class BmcMachine:
 
 
 def start(testbed: ServiceTestbed, root: Path, emulator: Path, names: Mapping[str, str]) -> ServiceMachine:
-    """Starts libvirt, BMCs, and a DHCP server in a machine of the test bed.
+    """Starts libvirt, BMCs, and a DNS server in a machine of the test bed.
 
-    `root`: a Debian root with libvirt. `emulator`: package sushy_tools. `names`: addresses that the DHCP server's DNS
-    server knows, by name.
+    `root`: a Debian root with libvirt. `emulator`: package sushy_tools. `names`: addresses that the DNS server knows,
+    by name.
     """
     host = testbed.add("virtual-bmcs", root=root)
     host.place_file(emulator, f"/usr/lib/python3/dist-packages/{emulator.name}")
     host.run(["sh", "-ec", _PREPARE, host.address])
     known = "".join(f"address=/{name}/{address}\n" for name, address in names.items())
-    leases = f"dhcp-range={NETWORK}.201,{NETWORK}.250,255.255.255.0,1h\ndhcp-option=6,{host.address}\n"
-    host.write("/dnsmasq.conf", f"interface=br0\nbind-interfaces\nno-resolv\nno-hosts\n{leases}{known}")
+    host.write("/dnsmasq.conf", f"interface=br0\nbind-interfaces\nno-resolv\nno-hosts\n{known}")
     host.write("/etc/libvirt/qemu.conf", QEMU_CONFIGURATION)
     host.write("/emulator.conf", _EMULATOR)
     host.write("/start.sh", _START)

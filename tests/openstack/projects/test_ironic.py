@@ -32,7 +32,7 @@ def without() -> Mapping[str, TriedContainer]:
 
 
 def ini(container: TriedContainer, path: str) -> configparser.ConfigParser:
-    parser = configparser.ConfigParser(interpolation=None)
+    parser = configparser.ConfigParser(interpolation=None, strict=False)  # uWSGI's options may be repeated
     parser.read_string(container.text(path))
     return parser
 
@@ -63,9 +63,34 @@ def test_machines_call_the_public_name_of_the_api(containers: Mapping[str, Tried
     assert written["service_catalog"]["endpoint_override"] == "https://ironic.cloud.example.org"
 
 
-def test_every_boot_interface_works_without_tftp(containers: Mapping[str, TriedContainer]) -> None:
+def test_conductors_serve_what_every_boot_interface_begins_with(
+    objects: list[dict[str, Any]], containers: Mapping[str, TriedContainer]
+) -> None:
     written = ini(containers["ironic-conductor/ironic-conductor"], "/etc/ironic/ironic.conf")
-    assert not {"ipxe", "pxe"} & set(written["DEFAULT"]["enabled_boot_interfaces"].split(","))
+    # Others begin with TFTP, or with a boot loader that no image of the pod has.
+    assert written["DEFAULT"]["enabled_boot_interfaces"] == "redfish-virtual-media,http-ipxe"
+    # Ironic's defaults: Neutron's DHCP names this file.
+    assert not written.has_section("dhcp")
+    assert not {"uefi_ipxe_bootfile_name", "ipxe_bootfile_name_by_arch"} & set(written["pxe"])
+    served = containers["ironic-conductor/ironic-http"].text("/etc/ironic/ironic-http-uwsgi.ini").splitlines()
+    maps = [line.partition(" = ")[2].split("=") for line in served if line.startswith("static-map ")]
+    assert {name for name, _ in maps} == {"/snponly.efi"}
+    (conductor,) = (
+        each for each in objects if (each["kind"], each["metadata"]["name"]) == ("Deployment", "ironic-conductor")
+    )
+    images = [
+        each["image"].rpartition("/")[2].partition(":")[0]
+        for each in conductor["spec"]["template"]["spec"]["containers"]
+    ]
+    assert images == ["ironic-conductor", "ironic-pxe"]
+
+
+def test_what_starts_as_root_serves_files_as_ironic(containers: Mapping[str, TriedContainer]) -> None:
+    http = containers["ironic-conductor/ironic-http"]
+    served = ini(http, "/etc/ironic/ironic-http-uwsgi.ini")["uwsgi"]
+    assert (served["uid"], served["gid"]) == ("ironic", "ironic")
+    # The start of its image writes for a TFTP server.
+    assert http.variables["KOLLA_SKIP_EXTEND_START"] == "1"
 
 
 def test_conductors_link_images_within_the_directory_of_their_node(

@@ -28,6 +28,9 @@ def test_the_api_passes_the_tests_of_its_project(root: Path, programs: Path) -> 
 
 
 @pytest.mark.heavy
-def test_a_machine_is_deployed(root: Path, programs: Path, bare_metal_root: Path, ramdisk_root: Path) -> None:
+@pytest.mark.parametrize("boot", [ironic_trials.VIRTUAL_MEDIA, ironic_trials.NETWORK])
+def test_a_machine_is_deployed(
+    root: Path, programs: Path, bare_metal_root: Path, ramdisk_root: Path, boot: str
+) -> None:
     roots = Roots(ramdisk_root, bare_metal_root, programs)
-    judge(ironic_trials.prove(Programs(root, programs), roots, containers()))
+    judge(ironic_trials.prove(Programs(root, programs), roots, containers(), boot))
