@@ -7,6 +7,7 @@ The account is in the environment. The first argument chooses the work, which pr
 - conductors: lists Ironic's drivers and conductors;
 - prepare DNS: uploads the images below /images, and creates the network of the machines with its DNS server;
 - network: creates the network of the machines alone;
+- dhcp: gives the network to Neutron's agent of DHCP;
 - enrol NAME BMC IDENTITY BOOT: creates a node with a boot interface, makes it manageable, and inspects it by Redfish
   alone;
 - power NAME on|off: sets the power of a node;
@@ -83,6 +84,12 @@ def network(cloud: Any, *dns: str) -> None:
     )  # fmt: skip
 
 
+def dhcp(cloud: Any) -> None:
+    """Gives the network to the DHCP agent. Neutron gives it only one on a host whose switch agent has the network."""
+    (agent,) = cloud.network.agents(agent_type="DHCP agent", is_alive=True)
+    cloud.network.add_dhcp_agent_to_network(agent, cloud.network.find_network(NETWORK))
+
+
 def enrol(cloud: Any, name: str, bmc: str, identity: str, boot: str) -> None:
     """Creates a node, and waits until Ironic manages it and has found its card."""
     images = {each.name: each.id for each in cloud.image.images()}
@@ -103,7 +110,8 @@ def enrol(cloud: Any, name: str, bmc: str, identity: str, boot: str) -> None:
     move(cloud, name, "manage", "manageable")
     move(cloud, name, "inspect", "manageable")
     (port,) = cloud.baremetal.ports(node=node.id)
-    cloud.baremetal.update_port(port, physical_network=PHYSICAL)
+    # A BMC does not say which card boots, so that Ironic marks none.
+    cloud.baremetal.update_port(port, physical_network=PHYSICAL, is_pxe_enabled=True)
     step("Neutron knows the machine", lambda: wait(lambda: is_bindable(cloud, node.id), SHORT))
     found = cloud.baremetal.get_node(name)
     print("found:", port.address, found.properties)
@@ -228,7 +236,7 @@ def step(name: str, act: Callable[[], Any]) -> Any:
 def main() -> None:
     """Runs the work that the arguments name, with the account in the environment."""
     works: tuple[Callable[..., None], ...] = (
-        conductors, prepare, network, enrol, power, inspect, provide, offered, separated, deploy, delete,
+        conductors, prepare, network, dhcp, enrol, power, inspect, provide, offered, separated, deploy, delete,
     )  # fmt: skip
     {work.__name__: work for work in works}[sys.argv[1]](openstack.connect(), *sys.argv[2:])
 

@@ -24,8 +24,9 @@ _TOOLS = {"dnsmasq": "usr/sbin/dnsmasq"} | {
 def prepare(machine: ServiceMachine, root: Path) -> None:
     """Puts what the image of the agent has on its machine. `root`: a Debian root with dnsmasq and iptables."""
     borrow(machine, root, _TOOLS)
-    # The agent runs as root here.
+    # The agent runs as root here. Kolla's image names to rootwrap the directory of its programs too.
     machine.write("/usr/local/bin/sudo", '#!/bin/sh\nexec "$@"\n', mode="0755")
+    machine.run(["sed", "-i", f"s|^exec_dirs=|&{machine.programs}/bin,|", "/etc/neutron/rootwrap.conf"])
     machine.write(f"{_MODULES}/{_DRIVER.name}", _DRIVER.read_text(encoding="utf-8"))
     machine.environment |= {
         "PYTHONPATH": _MODULES,

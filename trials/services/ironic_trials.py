@@ -137,6 +137,7 @@ def _started(metal: BareMetalCloud, notes: Sequence[str], started: float) -> Pro
     found = metal.use("conductors")
     require("conductors: ironic-conductor" in found, f"the conductor has not registered: {found}")
     found += metal.use(f"prepare {metal.machine.host.address}")
+    found += metal.use("dhcp")
     name = "Ironic: API and conductor start, and the conductor registers"
     return without_writes(name, time.monotonic() - started, (*notes, *found))
 

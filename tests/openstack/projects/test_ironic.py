@@ -85,6 +85,21 @@ def test_conductors_serve_what_every_boot_interface_begins_with(
     assert images == ["ironic-conductor", "ironic-pxe"]
 
 
+def test_kubelet_makes_the_directory_in_which_the_conductor_writes_when_it_starts(
+    objects: list[dict[str, Any]], containers: Mapping[str, TriedContainer]
+) -> None:
+    (conductor,) = (
+        each for each in objects if (each["kind"], each["metadata"]["name"]) == ("Deployment", "ironic-conductor")
+    )
+    pod = conductor["spec"]["template"]["spec"]
+    paths = {each["name"]: each["hostPath"] for each in pod["volumes"] if "hostPath" in each}
+    root = ini(containers["ironic-conductor/ironic-conductor"], "/etc/ironic/ironic.conf")["deploy"]["http_root"]
+    own = pod["containers"][0]["volumeMounts"]
+    (node,) = (paths[each["name"]]["path"] for each in own if each["name"] in paths)
+    inside = root.removeprefix("/var/lib/ironic")
+    assert {"path": f"{node}{inside}", "type": "DirectoryOrCreate"} in paths.values()
+
+
 def test_what_starts_as_root_serves_files_as_ironic(containers: Mapping[str, TriedContainer]) -> None:
     http = containers["ironic-conductor/ironic-http"]
     served = ini(http, "/etc/ironic/ironic-http-uwsgi.ini")["uwsgi"]
