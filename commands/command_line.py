@@ -474,7 +474,7 @@ def replace(  # noqa: PLR0913 - as many options
 @_command
 def restore(  # noqa: PLR0913 - as many options
     what: Annotated[
-        str, typer.Argument(help="etcd, a Galera such as mysqld, rabbitmq, or ceph-mon.", metavar="QUORUM")
+        str, typer.Argument(help="etcd, a Galera such as mysqld, rabbitmq, ceph-mon, ovn-nb, ovn-sb.", metavar="QUORUM")
     ],
     stack: StackOption = "dev",
     source: Annotated[
@@ -482,9 +482,9 @@ def restore(  # noqa: PLR0913 - as many options
         typer.Option(
             "--from",
             help="etcd: a machine, for its member's data, or MACHINE:COPY; default: data if there is any, or newest "
-            "copy. rabbitmq, ceph-mon: a member. A Galera: a member, for its data, the time of a backup, or a copy in "
-            "the object store such as galera/mysqld; default: a member's data if none has a majority, or the newest "
-            "backup.",
+            "copy. rabbitmq, ceph-mon, ovn-nb, ovn-sb: a member. A Galera: a member, for its data, the time of a "
+            "backup, or a copy in the object store such as galera/mysqld; default: a member's data if none has a "
+            "majority, or the newest backup.",
             metavar="SOURCE",
         ),
     ] = "",
@@ -495,7 +495,7 @@ def restore(  # noqa: PLR0913 - as many options
     show_plan: Annotated[bool, typer.Option("--plan", help="Print the numbered steps, and change nothing.")] = False,
     confirm: Annotated[str, typer.Option(help="The stack's name, to do what the plan says.", metavar="NAME")] = "",
 ) -> int:
-    """Restore etcd, a Galera, RabbitMQ or Ceph's monitors whose majority is lost, from what is left or a backup."""
+    """Restore a quorum whose majority is lost, from what is left; etcd and a Galera also from a backup."""
     from commands.live import restore_command
 
     request = restore_command.RestoreRequest(what, source, tuple(dead or ()), show_plan, confirm)

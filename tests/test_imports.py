@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 LEAVES = ("contract",)
 NOT_THE_PROJECT = {".venv", "build", "examples", "sdks", "tests"}
 SCRIPTS = ("openstack", "scripts")
-IN_A_POD = ("galera", "galera_backup", "one_manager")
+IN_A_POD = ("galera", "galera_backup", "one_manager", "ovn_member")
 """Packages of their own in a pod, where their modules import each other by relative names."""
 
 

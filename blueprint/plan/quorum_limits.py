@@ -2,7 +2,7 @@
 
 Valid sizes, with their sources: etcd odd, 3 to 7 (etcd's FAQ; 004, 5.5.9 requires checks of its quorum); Galera odd, 3
 to 5 (every member acknowledges each write; 004, 5.3.13); RabbitMQ odd (pause_minority needs a majority; 004, 5.3.12);
-ceph-mon 3 or 5 (004, 5.4.14); the log store at least 3 (004, 5.3.15); OVN's databases 3 (ovn_member.py removes no
+ceph-mon 3 or 5 (004, 5.4.14); the log store at least 3 (004, 5.3.15); OVN's databases 3 (ovn_member removes no
 member that is left out of the list).
 """
 

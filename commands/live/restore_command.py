@@ -1,7 +1,7 @@
 """`quorate restore`: makes etcd anew of one member's data or of a copy.
 
-galera_restore.py restores a Galera. survivor_restore.py lets one, a RabbitMQ or Ceph's monitors go on with what a
-member has.
+galera_restore.py restores a Galera. survivor_restore.py lets one, a RabbitMQ, Ceph's monitors or a database of OVN go
+on with what a member has.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from text.suggestion import did_you_mean
 
 
 def run(root: Path, stack_name: str, request: RestoreRequest) -> int:
-    """Restores etcd, a Galera, a RabbitMQ or Ceph's monitors of a stack, or prints the plan.
+    """Restores etcd, a Galera, a RabbitMQ, Ceph's monitors or a database of OVN of a stack, or prints the plan.
 
     Returns 0 if it is done, or with `plan` if it can be; 3 with `plan` if it cannot. Raises UserError with why it is
     not done, or why the run has stopped.

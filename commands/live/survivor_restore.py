@@ -1,4 +1,4 @@
-"""`quorate restore mysqld`, rabbitmq or ceph-mon, after the other members were lost: goes on with the data of one."""
+"""`quorate restore mysqld` or another quorum in pods whose other members were lost: goes on with the data of one."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def is_meant(cluster: LiveCluster, request: RestoreRequest, names: Sequence[str]
 
 
 def restore_survivor(root: Path, found: ValidStack, request: RestoreRequest) -> int:
-    """Lets a RabbitMQ or Ceph's monitors of a stack go on with a member's data: they have no backup.
+    """Lets a RabbitMQ, Ceph's monitors or a database of OVN go on with a member's data: they have no backup.
 
     The rest is as for galera_restore.run.
     """

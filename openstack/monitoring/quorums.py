@@ -73,7 +73,7 @@ def _quorums(wiring: Wiring) -> Iterator[WatchedQuorum]:
         yield WatchedQuorum("opensearch", SEARCH, targets, f"{known} >= bool {majority(len(targets))}")
     for database in filter(wiring.has, DATABASE_NAMES):
         targets = member_targets(wiring, database, wiring.records.port(database, METRICS))
-        # A member without a leader takes no part. openstack/scripts/ovn_member.py writes the metric.
+        # A member without a leader takes no part. openstack/scripts/ovn_member/ writes the metric.
         yield WatchedQuorum("ovn", database, targets, f'quorate_ovn_takes_part{{job="{database}"}}')
     if wiring.etcd_members:
         targets = {name: f"{address}:{contract.ETCD_METRICS_PORT}" for name, address in wiring.etcd_members.items()}

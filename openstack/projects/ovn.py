@@ -19,7 +19,7 @@ def configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
     if name in DATABASE_NAMES:
         return (
             TextFile("ovn-member.json", (_member(wiring, name),)),
-            TextFile("ovn-member.py", (scripts.text("ovn_member.py"),)),
+            *(TextFile(f"ovn-member-{name}", (text,)) for name, text in scripts.modules("ovn_member").items()),
         )
     if name == RELAY:
         return (TextFile("ovn-sb-relay.sh", (_relay(wiring),)),)

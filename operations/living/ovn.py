@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from blueprint.plan.quorum_limits import majority
 from openstack.ovn_clients import DATABASE_NAMES
 from operations.living.answers import DISK, Answer, Unanswered, disk_use
-from operations.living.quorum import LivingMember, LivingQuorum, heard
+from operations.living.quorum import LivingMember, LivingQuorum, heard, with_votes
 
 STATUS = "status"
 BACKLOG = 1000
 """Entries of the log that are not committed or applied from which the database is called behind. Project figure."""
 _SERVER = re.compile(r"^ +([0-9a-f]{4}) \(\1 at tcp:([^.:]+)[^)]*\)", re.MULTILINE)
-_CONTROL = "/tmp/ovsdb-server.ctl"  # noqa: S108 - in the member's container (openstack/scripts/ovn_member.py)
+_CONTROL = "/tmp/ovsdb-server.ctl"  # noqa: S108 - in the member's container (openstack/scripts/ovn_member/)
 
 
 @dataclass(frozen=True)
@@ -43,12 +43,17 @@ def questions(process: str) -> dict[str, str]:
 
 
 def read(name: str, declared: Sequence[str], answers: Mapping[str, Answer]) -> LivingQuorum:
-    """Returns the state of a database. `declared`: names of the stack's members; `answers`: theirs, by name."""
+    """Returns the state of a database. `declared`: names of the stack's members; `answers`: theirs, by name.
+
+    Who has a vote is in the leader's list of members: one that goes on alone after its majority was lost has no other.
+    """
     found, silent = heard(declared, answers, _status)
     leaders = Counter(
         each.server if each.leader == "self" else each.leader for each in found.values() if each.takes_part
     )
     leader = max(leaders, key=lambda each: (leaders[each], each), default="")
+    view = next((each for each in found.values() if each.server == leader), None)
+    listed = [member for _, member in view.servers] if view else declared
     together = {member for member, each in found.items() if each.takes_part and leader in (each.server, each.leader)}
     members = tuple(
         silent.get(member) or _member(member, found[member], member in together, answers[member]) for member in declared
@@ -56,9 +61,9 @@ def read(name: str, declared: Sequence[str], answers: Mapping[str, Answer]) -> L
     return LivingQuorum(
         name,
         "ovn",
-        members,
-        serves=len(together) >= majority(len(declared)) if found else None,
-        troubles=tuple(_troubles(found, leader, declared)),
+        with_votes(members, listed),
+        serves=len(together.intersection(listed)) >= majority(len(listed)) if found else None,
+        troubles=tuple(_troubles(view, declared)),
     )
 
 
@@ -92,8 +97,8 @@ def _member(name: str, status: _Status, takes_part: bool, answer: Answer) -> Liv
     return LivingMember(name, takes_part, says, leads=takes_part and status.role == "leader", troubles=disk_use(answer))
 
 
-def _troubles(found: Mapping[str, _Status], leader: str, declared: Sequence[str]) -> list[str]:
-    view = next((each for each in found.values() if each.server == leader), None)
+def _troubles(view: _Status | None, declared: Sequence[str]) -> list[str]:
+    """Returns what the leader's view shows. `view`: None without a leader that answers."""
     if view is None:
         return []
     troubles = [f"{view.behind} entries of the leader's log wait"] if view.behind >= BACKLOG else []

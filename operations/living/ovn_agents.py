@@ -28,7 +28,7 @@ _QUERY = json.dumps(
         {"op": "select", "table": "SB_Global", "where": [], "columns": ["nb_cfg"]},
     ]
 )
-_SOCKET = "unix:/tmp/ovsdb-server.sock"  # in the member's container (openstack/scripts/ovn_member.py)
+_SOCKET = "unix:/tmp/ovsdb-server.sock"  # in the member's container (openstack/scripts/ovn_member/)
 
 
 def questions() -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""How the members of Galera, of RabbitMQ and of Ceph's monitors tell what they have, and go on without a majority."""
+"""How the members of Galera, RabbitMQ, Ceph's monitors and OVN's databases tell what they have and go on alone."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from datetime import UTC, datetime
 
 from cluster.objects import Object, listed, mapping, number, text, words
 from openstack import scripts
+from openstack.ovn_clients import NB, SB
 from openstack.scripts.galera.decision import NO_UUID
+from openstack.scripts.ovn_survivor import COMPLETE
 from operations.living.ceph import IN_QUORUM
 from operations.living.readers import READERS
 from operations.restoration.survivors import Survivor, SurvivorProgram
@@ -80,12 +82,48 @@ def ceph(said: str) -> Survivor:
     )
 
 
+def ovn(said: str) -> Survivor:
+    """Returns what a member of a database of OVN has, by the object of openstack/scripts/ovn_survivor.py."""
+    known = _object(said)
+    state, leader, index = text(known, "state"), text(known, "leader"), number(known, "index")
+    if not state:
+        raise ValueError(said)
+    has_leader = leader not in ("", "unknown")
+    date, served = known["date"], known["served"]
+    written = f", data written until {_moment(date):%Y-%m-%d %H:%M:%S} UTC" if date else ""
+    entry = f"entry {index} of term {number(known, 'term')}"
+    return Survivor(
+        "",
+        "",
+        does=f"{state}, {f'leader {leader}' if has_leader else 'knows no leader'}",
+        serves=state in COMPLETE and has_leader,
+        data=f"cluster {known['cluster'][:8]}, server {known['server']}, {entry}{written}" if index else "",
+        cluster=text(known, "cluster"),
+        position=index,
+        together=words(known, "members"),
+        served=_moment(served) if isinstance(served, int | float) else None,
+    )
+
+
 def _moment(seconds: float) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
 
 
 def _member(node: str) -> str:
     return node.partition("@")[2].partition(".")[0]
+
+
+def _ovn(process: str, lost: str) -> SurvivorProgram:
+    return SurvivorProgram(
+        READERS[process].container,
+        ("python3", "-c", scripts.text("ovn_survivor.py")),
+        ovn,
+        limit=600.0,
+        restarts=False,
+        alone=True,
+        goes_on="make a new cluster of its log, of which it is the only member; members of the former one join anew",
+        lost=lost,
+    )
 
 
 PROGRAMS: Mapping[str, SurvivorProgram] = {
@@ -119,5 +157,7 @@ PROGRAMS: Mapping[str, SurvivorProgram] = {
         goes_on="mark its data, so that its next start removes the others from the map of monitors",
         lost="Objects are on OSDs, and stay. What it has not received of pools and accounts is to be made again.",
     ),
+    NB: _ovn(NB, "Neutron's database has what the northbound one lacks: neutron-ovn-db-sync-util writes it again."),
+    SB: _ovn(SB, "ovn-northd and ovn-controller write again what the southbound one lacks, of the northbound one."),
 }
 """By the process that a member runs. Project figures: a disk may be slow, and a broker has thousands of queues."""

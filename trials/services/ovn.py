@@ -114,7 +114,7 @@ def prove(
         cluster.write(1)
         notes = [f"the first start took {took:.0f} s, of three members with an empty volume each"]
         name = f"OVN, {database} database"
-        return in_turn(name, failures, lambda name, failure: _trial(name, cluster, failure), notes)
+        return in_turn(name, failures, lambda name, failure: trial(name, cluster, failure), notes)
 
 
 def begin(cluster: OvnCluster) -> float:
@@ -127,7 +127,8 @@ def begin(cluster: OvnCluster) -> float:
     return cluster.wait_ready(*cluster.members)
 
 
-def _trial(name: str, cluster: OvnCluster, failure: Failure) -> Proof:
+def trial(name: str, cluster: OvnCluster, failure: Failure) -> Proof:
+    """Runs a failure. Returns its result: every member must have every acknowledged row afterwards."""
     started, tried, before = time.monotonic(), cluster.tried, len(cluster.acknowledged)
     notes, problem = [""], ""
     try:

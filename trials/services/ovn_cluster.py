@@ -18,6 +18,7 @@ START = 120
 CONTROL = "/tmp/ovsdb-server.ctl"  # noqa: S108 - in the machine
 DATA = "/var/lib/ovn"
 SOCKET = "unix:/tmp/ovsdb-server.sock"
+_CLIENT = "/tmp/client.ctl"  # noqa: S108 - in the machine
 _WRITES = 10
 """Rows that a trial writes, one after the other. Project figure."""
 _TABLES = {"OVN_Northbound": "logical_switch", "OVN_Southbound": "chassis"}
@@ -50,6 +51,7 @@ class OvnCluster:
             self._command = place(machine, container, "root")
         testbed.name_members(f"{container.workload}-members", DOMAIN, list(self.members))
         self.remote = ",".join(f"tcp:{name}:{settings['port']}" for name in names)
+        self._by = f"--db={self.remote}"
 
     def start(self, *names: str) -> None:
         for name in names:
@@ -108,7 +110,14 @@ class OvnCluster:
 
     def ask(self, *words: str, seconds: float = 30) -> str:
         """Runs a command of the database's program on the client, which asks the leader."""
-        return self.client.run([self.program, "--timeout=10", f"--db={self.remote}", *words], seconds=seconds)
+        return self.client.run([self.program, "--timeout=10", self._by, *words], seconds=seconds)
+
+    def keep_connection(self) -> None:
+        """Starts a program on the client that keeps its connection, and by which `ask` and `write` ask from now on."""
+        start = f"{self.program} --db={self.remote} --unixctl={_CLIENT} --detach --log-file={_CLIENT}.log"
+        self.client.background(["sh", "-c", f"{start} && exec sleep infinity"], "root")
+        until("the client's program runs", lambda: self.client.run(["ls", _CLIENT], check=False), START)
+        self._by = f"--unixctl={_CLIENT}"
 
     def write(self, count: int = _WRITES) -> float:
         """Writes rows, and repeats each until it is acknowledged. Returns the longest time that one took."""
@@ -122,13 +131,17 @@ class OvnCluster:
 
     def _write(self, number: int) -> bool:
         self.tried += 1
-        of_chassis = ["chassis-add", f"row-{number}", "geneve", f"192.0.2.{number}"]  # each with its own address
-        words = ["ls-add", f"row-{number}"] if self.database == "OVN_Northbound" else of_chassis
         try:
-            self.ask("--may-exist", *words)
+            self.ask(*self.row(f"row-{number}", number))
         except subprocess.SubprocessError:
             return False
         return True
+
+    def row(self, name: str, number: int = 2**16 - 1) -> list[str]:
+        """Returns the words that write a row. A chassis has its own address, by `number`."""
+        if self.database == "OVN_Northbound":
+            return ["--may-exist", "ls-add", name]
+        return ["--may-exist", "chassis-add", name, "geneve", f"198.18.{number // 256}.{number % 256}"]
 
     def read(self, name: str) -> set[str]:
         """Returns the rows that a member has."""

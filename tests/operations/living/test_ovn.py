@@ -55,6 +55,18 @@ def test_a_lost_member() -> None:
     assert (found.standing, found.counting, found.needed) == ("reduced", 2, 2)
 
 
+def test_a_member_that_goes_on_alone_is_its_own_majority() -> None:
+    """The others were lost for good, and have no vote until they have joined the new cluster."""
+    alone = {"de00": NAMES[2]}
+    found = read({NAMES[2]: member("de00", "de00", alone)} | dead(*NAMES[:2]))
+    assert (found.standing, found.counting, found.needed) == ("reduced", 1, 1)
+    assert [each.votes for each in found.members] == [False, False, True]
+    assert found.troubles == ("not in the list of members: ovn-nb-0, ovn-nb-1",)
+    two = alone | {"a4fd": NAMES[1]}
+    found = read({NAMES[2]: member("de00", "de00", two)} | dead(*NAMES[:2]))
+    assert (found.standing, found.needed) == ("lost", 2)
+
+
 def test_members_without_a_leader() -> None:
     alone = {name: member(server, leader="unknown") for server, name in list(IDS.items())[:1]}
     found = read(alone | dead(*NAMES[1:]))

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from blueprint.plan.plan import Plan
 from cluster import failures
 from cluster.api import MERGE, Api
 from cluster.kubeconfig import Access
@@ -16,7 +17,7 @@ from operations import action_job
 from operations.live_cluster import LiveCluster
 from operations.living.quorum import LivingMember, LivingQuorum
 from operations.restoration import galera_restoration, survivors, volume_pod
-from tests.operations.maintenance.small_cloud import SmallCloud, use
+from tests.operations.maintenance.small_cloud import PLAN, SmallCloud, use
 
 BACKUP_TIME = "2026-11-28T02-17-04Z"
 MEMBERS = ("mysqld-0", "mysqld-1", "mysqld-2")
@@ -36,8 +37,8 @@ _SPEC: Object = {
 class GaleraCloud(SmallCloud):
     """The cloud of the stack `dev`, whose changes to mysqld are noted."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, made: Plan = PLAN) -> None:
+        super().__init__(made)
         self.did: list[str] = []
         self.job_ends = "Complete"
         self.receives = CommandOutput("", "received\n", 0)

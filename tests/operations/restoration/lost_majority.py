@@ -22,7 +22,7 @@ from operations.living.cloud import LivingCloud
 from operations.living.quorum import LivingMember, LivingQuorum
 from operations.replacement import signs_of_life
 from operations.restoration import going_on, survivors
-from tests.operations.maintenance.small_cloud import use
+from tests.operations.maintenance.small_cloud import PLAN, use
 from tests.operations.restoration.galera_cloud import MEMBERS, GaleraCloud
 
 UUID = "0b0b0b0b-0000-4000-8000-000000000001"
@@ -31,8 +31,8 @@ UUID = "0b0b0b0b-0000-4000-8000-000000000001"
 class LostGalera(GaleraCloud):
     """The cloud of the stack `dev`. `die` switches a member's machine off."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, made: Plan = PLAN) -> None:
+        super().__init__(made)
         served = (datetime.now(UTC) - timedelta(minutes=12)).timestamp()
         self.says: dict[str, dict[str, Any]] = {
             member: {"name": member, "phase": "running", "has_data": True, "uuid": UUID, "seqno": 100 + number}

@@ -10,7 +10,7 @@ import pytest
 from blueprint.stackfile.settings import Networks, PhysicalNetwork, Projects
 from tests.trials.services.judge import judge
 from tests.trials.services.stack import documents
-from trials.services import ovn, ovn_packets
+from trials.services import ovn, ovn_northd_kept, ovn_packets, ovn_survivor
 from trials.services.containers import TriedContainer, read
 
 pytestmark = [pytest.mark.waits, pytest.mark.heavy]
@@ -29,6 +29,17 @@ def test_a_database_keeps_what_it_acknowledged(
     ovn_root: Path, stack: Mapping[str, TriedContainer], process: str, name: str
 ) -> None:
     judge(ovn.prove(ovn_root, stack[f"{process}/{process}-db-server"], name))
+
+
+@pytest.mark.parametrize(("process", "name"), [("ovn-nb", "northbound"), ("ovn-sb", "southbound")])
+def test_a_database_goes_on_after_two_of_three_are_lost(
+    ovn_root: Path, stack: Mapping[str, TriedContainer], process: str, name: str
+) -> None:
+    judge(ovn_survivor.prove(ovn_root, stack[f"{process}/{process}-db-server"], name))
+
+
+def test_northd_goes_on_after_two_of_three_are_lost(ovn_root: Path, stack: Mapping[str, TriedContainer]) -> None:
+    judge(ovn_northd_kept.prove(ovn_root, stack))
 
 
 def test_packets_go_on(ovn_root: Path, stack: Mapping[str, TriedContainer]) -> None:
