@@ -105,6 +105,7 @@ def main() -> None:
         ]
         for thread in threads:
             thread.start()
+        stop.wait()
         for thread in threads:
             thread.join(60)
 
