@@ -78,8 +78,11 @@ class ForgetfulDisk:
         The limit is that of the root of the block I/O control group (version 1), where also the file system's log is
         written.
         """
-        device = Path("/sys/class/block", Path(self._device()).name, "dev").read_text(encoding="ascii").strip()
-        _LIMITS.write_text(f"{device} {writes}\n", encoding="ascii")
+        _LIMITS.write_text(f"{self._number()} {writes}\n", encoding="ascii")
+
+    def _number(self) -> str:
+        """Returns the number of the loop device, as the control group names it."""
+        return Path("/sys/class/block", Path(self._device()).name, "dev").read_text(encoding="ascii").strip()
 
     def _device(self) -> str:
         """Returns the loop device of the disk; "" if it is not mounted."""

@@ -26,6 +26,7 @@ from blueprint.stackfile.physical_networks import datapath_type
 from blueprint.stackfile.settings import Ingress, PhysicalNetwork, SecretVersion, SriovDevice
 from contract import COMPUTE_POOL
 from openstack.config import domains, ports
+from openstack.config.data_nodes import DataNode, data_nodes
 from openstack.config.layers import Secret
 from openstack.config.ports import AMQP, MEMCACHED, MYSQL
 
@@ -108,6 +109,8 @@ class Wiring:
     of certificates and backups."""
     copies: BackupCopies | None
     """The object store that takes copies of backups; None for no copies."""
+    data_nodes: tuple[DataNode, ...]
+    """The nodes whose disks have data of services."""
 
     @cached_property
     def common_reserve(self) -> HostReserve:
@@ -256,6 +259,7 @@ def wiring(plan: Plan, environment: str) -> Wiring:
         frozenset(_gateways(plan)),
         not plan.settings.has_existing_machines,
         plan.settings.backups.copies,
+        data_nodes(plan),
     )
 
 

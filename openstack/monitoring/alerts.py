@@ -10,7 +10,15 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from openstack.config.wiring import Wiring
-from openstack.monitoring import age_alerts, agent_alerts, ceph_alerts, limits, machine_alerts, opensearch_alerts
+from openstack.monitoring import (
+    age_alerts,
+    agent_alerts,
+    ceph_alerts,
+    disk_alerts,
+    limits,
+    machine_alerts,
+    opensearch_alerts,
+)
 from openstack.monitoring.quorums import WatchedQuorum, quorums
 from openstack.monitoring.rules import Rule, alert
 
@@ -64,6 +72,7 @@ def document(wiring: Wiring, schedules: tuple[age_alerts.Schedule, ...]) -> Mapp
     nodes = [_target_down(watched), _name_servers(), _clock()]
     groups.append({"name": "nodes", "rules": nodes if are_told else [*nodes, _disk()]})
     groups.append({"name": "agents", "rules": list(agent_alerts.rules())})
+    groups.append(disk_alerts.group())
     if are_told:
         groups.extend((*age_alerts.groups(wiring, schedules), machine_alerts.group(wiring)))
     return {"groups": groups}
@@ -241,7 +250,8 @@ def _etcd(quorum: WatchedQuorum) -> Iterator[Rule]:
 
 
 def _target_down(watched: tuple[WatchedQuorum, ...]) -> Rule:
-    jobs = "|".join((*(quorum.name for quorum in watched), ceph_alerts.JOB))
+    # A node whose disks are not told does not answer for its job `node` either.
+    jobs = "|".join((*(quorum.name for quorum in watched), ceph_alerts.JOB, disk_alerts.JOB))
     silent = "{{ $labels.job }}: {{ $labels.instance }} has not answered for 5 minutes"
     return alert("TargetDown", f'up{{job!~"{jobs}"}} == 0', "5m", "warning", silent)
 

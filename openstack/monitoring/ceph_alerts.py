@@ -19,6 +19,9 @@ CHECK = "ceph_health_detail"
 HEALTH = "ceph_health_status"
 UP, IN = "ceph_osd_up", "ceph_osd_in"
 """Whether an OSD runs, and whether it should have data. One that is down is out after 10 minutes, Ceph's default."""
+SLOW = "ceph_daemon_health_metrics"
+"""What a monitor or OSD says of itself, by `type`: for SLOW_OPS, how many of its requests last for more than 30 s,
+Ceph's default (osd_op_complaint_time, mon_op_complaint_time)."""
 MONITOR_DOWN = "MON_DOWN"
 """The health check that says what the alerts for quorums say."""
 
@@ -33,6 +36,9 @@ def _rules(members: str, monitors: WatchedQuorum) -> Iterator[Rule]:
     down = f"max by (ceph_daemon) ({UP}{{{of}}}) == 0 and max by (ceph_daemon) ({IN}{{{of}}}) == 1"
     # Ceph itself has waited for 20 s before it calls an OSD down that no longer answers.
     yield alert("CephOsdDown", down, "0s", "info", "Ceph: {{ $labels.ceph_daemon }} is down")
+    slow = f'max by (ceph_daemon) ({SLOW}{{{of}, type="SLOW_OPS"}}) > 0'
+    said = "Ceph: {{ $labels.ceph_daemon }} has {{ $value }} requests that last for more than 30 s"
+    yield alert("CephRequestsSlow", slow, "0s", "info", said)
     for name, severity, other, after, level in (
         ("CephWarns", "HEALTH_WARN", f', name!="{MONITOR_DOWN}"', "15m", "warning"),
         ("CephFails", "HEALTH_ERR", "", "15s", "critical"),

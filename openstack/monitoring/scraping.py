@@ -18,7 +18,7 @@ from openstack.config.ports import (
     PROMETHEUS,
 )
 from openstack.config.wiring import Wiring
-from openstack.monitoring import ceph_alerts
+from openstack.monitoring import ceph_alerts, disk_alerts
 from openstack.monitoring.quorums import MONITORS, WatchedQuorum, member_targets, quorums
 
 INTERVAL = 15
@@ -26,7 +26,8 @@ INTERVAL = 15
 
 OF_NODES = 60
 """Seconds between two scrapes of a node, Prometheus' default. Every Prometheus asks every node: at `INTERVAL`, three of
-them would make 200 requests a second to 1000 nodes, and no alert of a node fires within minutes."""
+them would make 200 requests a second to 1000 nodes. Only the disks of nodes with data have alerts that fire within
+minutes, and a job of their own."""
 
 LOOKUP = 5
 """Seconds between two lookups of the Alertmanagers' addresses. With Prometheus' default of 30, silent name servers
@@ -55,6 +56,7 @@ def _jobs(wiring: Wiring, process: str) -> Iterator[Job]:
     targets = {name.partition(".")[0]: f"{name}:{PROMETHEUS}" for name in wiring.members(process)}
     yield {"job_name": "prometheus", "static_configs": _static(targets)}
     yield {**_by_dns("node", wiring.host("node-exporter-members"), NODE_EXPORTER), "scrape_interval": f"{OF_NODES}s"}
+    yield _disks(wiring)
     exporter = f"{wiring.host('openstack-exporter')}:{OPENSTACK_EXPORTER}"
     # Each scrape makes the exporter request lists from every OpenStack API, and these lists grow with the cloud.
     often = {"scrape_interval": "2m", "scrape_timeout": "1m"}
@@ -68,6 +70,24 @@ def _jobs(wiring: Wiring, process: str) -> Iterator[Job]:
 def _by_dns(job: str, name: str, port: int) -> Job:
     """Returns the scrape job for all pods of a headless Service, which include pods that are not ready."""
     return {"job_name": job, "dns_sd_configs": [_records(name, port)]}
+
+
+def _disks(wiring: Wiring) -> Job:
+    """Returns the scrape job for the disks of nodes with data; the job `node` has all else that these nodes tell."""
+    return {
+        "job_name": disk_alerts.JOB,
+        "params": {"collect[]": [disk_alerts.COLLECTOR]},
+        "static_configs": [
+            {
+                "targets": [f"{node.address}:{NODE_EXPORTER}"],
+                "labels": {"node": node.name, "services": ", ".join(node.services)},
+            }
+            for node in wiring.data_nodes
+        ],
+        "metric_relabel_configs": [
+            {"source_labels": ["__name__"], "regex": "|".join(disk_alerts.METRICS), "action": "keep"}
+        ],
+    }
 
 
 def _records(name: str, port: int) -> Mapping[str, Any]:

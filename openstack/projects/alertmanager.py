@@ -24,6 +24,7 @@ _DEFAULT = {
             ("QuorumLost", "QuorumMemberLost|QuorumMemberSilent", ["quorum"]),
             ("QuorumMemberLost", "QuorumMemberSilent", ["quorum"]),
             ("EtcdDiskSlow", "EtcdSyncSlow", ["quorum", "member"]),
+            ("DiskStaysSlow", "DiskSlow", ["node", "device"]),
             ("AgentSilent", "AgentLate", ["service", "hostname"]),
         )
     ],

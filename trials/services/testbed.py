@@ -109,7 +109,7 @@ class ServiceMachine:
         """Mounts an empty disk of `size` bytes, which forgets what was not synced when the machine's power is cut."""
         self.run(["mkdir", "-p", path])
         self.disk_path = path
-        self.disk = ForgetfulDisk(self.directory / "disk", self.pid, Path(f"{self._root}{path}"))
+        self.disk = self.testbed.disks(self.directory / "disk", self.pid, Path(f"{self._root}{path}"))
         self.disk.make(size)
 
     def add_account(self, name: str) -> None:
@@ -345,11 +345,14 @@ install -d -o "$1" -g "$1" "/var/lib/$1"
 
 
 class ServiceTestbed:
-    """Simulated machines on one network, which end when the context ends. `root`: their Debian root."""
+    """Simulated machines on one network, which end when the context ends.
 
-    def __init__(self, root: Path) -> None:
+    `root`: their Debian root. `disks`: the kind of their disks.
+    """
+
+    def __init__(self, root: Path, disks: type[ForgetfulDisk] = ForgetfulDisk) -> None:
         check()
-        self.root = root
+        self.root, self.disks = root, disks
         self.directory = Path(tempfile.mkdtemp(prefix="quorate-lab-"))
         self.machines: dict[str, ServiceMachine] = {}
         self._names: dict[str, list[str]] = {}

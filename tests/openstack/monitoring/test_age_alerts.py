@@ -25,7 +25,7 @@ OF_MACHINES = {
     "DiskAlmostFull",
 } | {"NodeCondition"}
 OF_QUEUES = {"RabbitmqQueuesLost", "RabbitmqQueuesReduced", "RabbitmqQueuesUnknown"}
-OF_CEPH = {"CephOsdDown", "CephWarns", "CephFails", "CephSilent"}
+OF_CEPH = {"CephOsdDown", "CephRequestsSlow", "CephWarns", "CephFails", "CephSilent"}
 OF_BACKUPS = {"BackupLate", "BackupTestLate", "BackupTestFailed", "BackupSuspended", "BackupUnknown"}
 TOLD = OF_MACHINES | OF_QUEUES
 

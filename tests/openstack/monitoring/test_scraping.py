@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -59,6 +60,36 @@ def test_members_of_ovns_databases_are_targets_too() -> None:
         targets = [each["targets"] for each in jobs[name]["static_configs"]]
         assert targets == [[f"{name}-{number}.{name}-members.openstack.svc:{port}"] for number in range(3)]
         assert thresholds(made, name)["QuorumLost", "critical"] == "< 2"
+
+
+def test_the_disks_of_nodes_with_data_are_targets(large: Plan) -> None:
+    jobs = {each["job_name"]: each for each in document(large, STORE, "prometheus.yml")["scrape_configs"]}
+    assert jobs["node"]["scrape_interval"] == "60s"
+    assert "scrape_interval" not in jobs["disks"], "every 15 s"
+    assert jobs["disks"]["params"] == {"collect[]": ["diskstats"]}
+    services = {each["labels"]["node"]: each["labels"]["services"] for each in jobs["disks"]["static_configs"]}
+    by_pool = {node.pool: services.get(node.name) for node in large.nodes}
+    assert {pool: found for pool, found in by_pool.items() if found} == {
+        "master": "etcd",
+        "rabbitmq": "rabbitmq",
+        "mysqld": "mysqld",
+        "ceph-mon": "ceph-mon",
+        "storage": "ceph-osd",
+        "elasticsearch-kibana": "elasticsearch-kibana",
+        "influxdb-grafana": "influxdb-grafana",
+        "lma-aggregator": "lma-aggregator",
+    }
+    targets = {each["labels"]["node"]: each["targets"] for each in jobs["disks"]["static_configs"]}
+    assert targets == {node.name: [f"{node.address}:9100"] for node in large.nodes if node.name in services}
+
+
+def test_of_disks_only_what_alerts_read_is_kept(large: Plan) -> None:
+    jobs = {each["job_name"]: each for each in document(large, STORE, "prometheus.yml")["scrape_configs"]}
+    (keep,) = jobs["disks"]["metric_relabel_configs"]
+    assert (keep["action"], keep["source_labels"]) == ("keep", ["__name__"])
+    (group,) = [each for each in document(large, STORE, "alerts.yml")["groups"] if each["name"] == "disks"]
+    read = {word for rule in group["rules"] for word in re.findall(r"node_disk_\w+", rule["expr"])}
+    assert set(keep["regex"].split("|")) == read
 
 
 def test_a_new_compute_changes_no_file_of_prometheus() -> None:

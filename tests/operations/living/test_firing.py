@@ -126,6 +126,16 @@ def test_each_alert_is_a_line() -> None:
     ]
 
 
+def test_a_slow_disk_is_a_line_with_its_node_and_the_services_there() -> None:
+    """The summary as the rendered Prometheus told it of a real disk."""
+    said = (
+        "messaging1: the disk loop9p1 completes 4.9 requests in a second in which it is busy; on this node may be data "
+        "of lma-aggregator, rabbitmq"
+    )
+    (_, line) = lines(alert("DiskSlow", "info", ago=1, summary=said))
+    assert line == f"          - info DiskSlow for 1 min: {said}"
+
+
 def test_a_quorum_whose_line_says_the_same_is_not_repeated() -> None:
     silent, member, lost = (
         alert(name, "critical", "galera") for name in ("QuorumMemberSilent", "QuorumMemberLost", "QuorumLost")

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from operations.living import firing
 from operations.living.answers import PATIENCE, parsed, script
@@ -30,6 +31,16 @@ def place_programs(machine: ServiceMachine, container: TriedContainer) -> list[s
     for path, program in PROGRAMS.items():
         machine.run(["sh", "-c", 'mkdir -p "$(dirname "$1")" && ln -sf "/usr/bin/$2" "$1"', "sh", path, program])
     return place(machine, container)
+
+
+def start_node_exporter(node: ServiceMachine, container: TriedContainer) -> None:
+    """Starts the rendered node-exporter on a machine with Debian's program."""
+    node.show(Path("/sys"))  # node-exporter fails without its CPUs
+    # The pod mounts the machine's directory here.
+    node.run(["sh", "-c", "mkdir -p /var/lib/quorate/metrics /host && ln -s /var/lib/quorate/metrics /host/metrics"])
+    node.run(["sh", "-c", "mkdir -p /opt/node_exporter && ln -s /usr/bin/prometheus-node-exporter $0",
+              "/opt/node_exporter/node_exporter"])  # fmt: skip
+    node.start(place(node, container), "prometheus", {"NODE_ADDRESS": node.address})
 
 
 def hurried(container: TriedContainer) -> TriedContainer:
@@ -93,8 +104,8 @@ class Monitoring:
             machine.start(place_programs(machine, container), "prometheus")
 
     def query(self, expression: str) -> list[dict[str, Any]]:
-        """The result of a query without spaces; empty while Prometheus is not ready."""
-        code, body = self.server.get(9091, f"/api/v1/query?query={expression}")
+        """The result of a query; empty while Prometheus is not ready."""
+        code, body = self.server.get(9091, f"/api/v1/query?query={quote(expression)}".replace("%", "%%"))
         return json.loads(body)["data"]["result"] if code == 200 else []
 
     def living_alerts(self) -> LivingAlerts:

@@ -73,3 +73,13 @@ def test_managers_that_tell_nothing_are_named_while_the_monitors_have_a_majority
     assert (name, severity) == ("CephSilent", "warning")
     change(metrics, "quorate:quorum:members", "1x100")
     assert raised(tool, rules(3), metrics, "20m", "ceph") == {}
+
+
+def test_requests_that_last_too_long_are_named_by_their_daemon(tool: ServiceMachine) -> None:
+    metrics = with_quorum(told(), 3)
+    for daemon, values in {"osd.0": "0x19 7x80", "osd.1": "0x100"}.items():
+        metrics.one(MANAGERS[1], ceph_alerts.SLOW, values, type="SLOW_OPS", ceph_daemon=daemon)
+    metrics.one(MANAGERS[1], ceph_alerts.SLOW, "3x100", type="PENDING_CREATING_PGS", ceph_daemon="osd.2")
+    assert raised(tool, rules(3), metrics, "4m45s", "ceph") == {}
+    said = "Ceph: osd.0 has 7 requests that last for more than 30 s"
+    assert raised(tool, rules(3), metrics, "5m", "ceph") == {"CephRequestsSlow": ("info", said)}

@@ -10,9 +10,9 @@ import pytest
 
 from components import machine_metrics
 from openstack.monitoring import age_alerts
-from tests.trials.services.monitoring import Monitoring
+from tests.trials.services.monitoring import Monitoring, start_node_exporter
 from trials.services.containers import TriedContainer
-from trials.services.testbed import ServiceMachine, ServiceTestbed, place, until
+from trials.services.testbed import ServiceMachine, ServiceTestbed, until
 
 SCRIPT = Path(machine_metrics.__file__).with_name("machine_metrics.sh")
 FILE = "/etc/etcd/pki/peer.crt"
@@ -31,12 +31,7 @@ def begin_node(testbed: ServiceTestbed, root: Path, container: TriedContainer) -
     """Starts node-exporter on a machine that has the script of machines."""
     node = testbed.add("node", root=root)
     node.write(machine_metrics.OF_MACHINE, SCRIPT.read_text(encoding="utf-8"), mode="0755")
-    node.show(Path("/sys"))  # node-exporter fails without its CPUs
-    # The pod mounts the machine's directory here.
-    node.run(["sh", "-c", "mkdir -p /var/lib/quorate/metrics /host && ln -s /var/lib/quorate/metrics /host/metrics"])
-    node.run(["sh", "-c", "mkdir -p /opt/node_exporter && ln -s /usr/bin/prometheus-node-exporter $0",
-              "/opt/node_exporter/node_exporter"])  # fmt: skip
-    node.start(place(node, container), "prometheus", {"NODE_ADDRESS": node.address})
+    start_node_exporter(node, container)
     return node
 
 
