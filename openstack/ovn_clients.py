@@ -74,9 +74,10 @@ def worker_layer() -> Layer:
     """Returns what uWSGI tells the workers of Neutron's server.
 
     They share the events of OVN's databases, each a part. A worker that starts removes the workers of its host that
-    started at another second from the list: without the common second, every worker but the last one.
+    started at another second from the list: without the common second, every worker but the last one. Each imports
+    scripts/ovn_workers.py, by which it takes the place of a killed one in the list.
     """
-    return Layer(Origin.PROJECT, _WSGI, {"uwsgi": {"start-time": "%t"}})
+    return Layer(Origin.PROJECT, _WSGI, {"uwsgi": {"start-time": "%t", "import": "ovn_workers"}})
 
 
 def api_workers(wiring: Wiring) -> Section:
@@ -108,6 +109,7 @@ def files(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
         TextFile("ovn-chassis", (_chassis(wiring, name),)),
         TextFile("ovn-controller.sh", (scripts.text("ovn_controller.sh"),)),
         TextFile("unbound.py", (scripts.text("unbound.py"),)),
+        TextFile("ovn_workers.py", (scripts.text("ovn_workers.py"),)),
     )
 
 

@@ -1,6 +1,7 @@
 """Programs that run in containers of the cloud. ConfigMaps contain their text.
 
-They use only the standard library, except for migration.py, which runs in images with PyMySQL.
+They use only the standard library, except for migration.py, which runs in images with PyMySQL, and ovn_workers.py, a
+module of Neutron's server.
 """
 
 from __future__ import annotations

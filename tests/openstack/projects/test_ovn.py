@@ -109,6 +109,14 @@ def test_workers_of_the_server_start_at_a_common_second(containers: Mapping[str,
     assert ini(containers[name], path)["uwsgi"]["start-time"] == "%t"
 
 
+def test_a_worker_of_the_server_imports_what_lets_it_replace_a_killed_one(
+    containers: Mapping[str, TriedContainer],
+) -> None:
+    server = containers["neutron-server/neutron-server"]
+    module = ini(server, "/etc/neutron/neutron-server-uwsgi.ini")["uwsgi"]["import"]
+    assert "ring.remove_node_by_uuid" in server.text(f"/etc/neutron/python/{module}.py")
+
+
 def test_workers_of_the_server_know_how_many_they_are() -> None:
     larger = Override(resources=PodSize(requests=Amounts(cpu="3")))
     found = read(documents("dev", networks=Networks(backend="ovn"), services={"neutron-server": larger}))
