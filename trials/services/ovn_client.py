@@ -8,6 +8,9 @@ The first argument chooses the work:
 - wire HOST GATEWAY: creates a network with a subnet, a router to an external network, a port of an instance that is
   bound to the chassis HOST, and a floating IP of the port; prints them. GATEWAY: address in the external network;
 - status PORT: prints the status of a port;
+- ports HOST NAME COUNT: creates a network and ports that are bound to the chassis HOST; prints them, each with the
+  seconds that its request took;
+- statuses NAME: prints the ports of that network with their status;
 - agents: prints Neutron's agents;
 - delete HOST: deletes the agents of a host.
 
@@ -18,6 +21,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 import uuid
 from typing import Any
 
@@ -64,6 +68,24 @@ def status(cloud: Any, port: str) -> str:
     return cloud.network.get_port(port).status
 
 
+def ports(cloud: Any, host: str, name: str, count: str) -> list[dict[str, Any]]:
+    network = cloud.network.create_network(name=name)
+    cloud.network.create_subnet(network_id=network.id, ip_version=4, cidr="192.168.60.0/24")
+    made: list[dict[str, Any]] = []
+    for _ in range(int(count)):
+        started = time.monotonic()
+        port = cloud.network.create_port(
+            network_id=network.id, device_id=str(uuid.uuid4()), device_owner="compute:nova", binding_host_id=host
+        )
+        made.append({"id": port.id, "seconds": time.monotonic() - started})
+    return made
+
+
+def statuses(cloud: Any, name: str) -> list[dict[str, str]]:
+    network = cloud.network.find_network(name, ignore_missing=False)
+    return [{"id": each.id, "status": each.status} for each in cloud.network.ports(network_id=network.id)]
+
+
 def agents(cloud: Any) -> list[dict[str, Any]]:
     return [
         {
@@ -86,7 +108,9 @@ def delete(cloud: Any, host: str) -> list[str]:
 
 def main() -> None:
     """Runs the work that the first argument names."""
-    commands = {"wire": wire, "status": status, "agents": agents, "delete": delete}
+    commands = {
+        "wire": wire, "status": status, "ports": ports, "statuses": statuses, "agents": agents, "delete": delete,
+    }  # fmt: skip
     print(json.dumps(commands[sys.argv[1]](openstack.connect(), *sys.argv[2:])))
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from toolchain.process_identity import children
+from toolchain.process_identity import children, program_name
 from trials import forgetful_disk
 from trials.forgetful_disk import ForgetfulDisk
 from trials.services.containers import TriedContainer
@@ -240,6 +240,11 @@ install -d -o "$1" -g "$1" "/var/lib/$1"
     @property
     def runs(self) -> bool:
         return self.program is not None and self.program.poll() is None
+
+    def processes(self, program: str) -> list[int]:
+        """Returns the processes of a program among those of the machine's program; parents come first."""
+        found = _descendants(self.program.pid) if self.program else []
+        return [pid for pid in found if program_name(pid) == program]
 
     def kill(self) -> None:
         """Kills the machine's program and all its children at once. The host keeps what they have written."""
