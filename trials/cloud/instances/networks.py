@@ -68,9 +68,10 @@ def of_the_site(tenant: Tenant, home: Home, servers: tuple[Any, Any], addresses:
 def _site(tenant: Tenant, home: Home) -> Any:
     """Creates the site's network on a VLAN of the physical network."""
     physical = home.external.provider_physical_network
+    # A trunk carries no larger packets than the network of its port, which may have tunnels.
     network = tenant.cloud.network.create_network(
         name=f"{TRIAL}-site", provider_network_type="vlan", provider_physical_network=physical,
-        provider_segmentation_id=VLAN,
+        provider_segmentation_id=VLAN, mtu=home.private.mtu,
     )  # fmt: skip
     tenant.cloud.network.create_subnet(network_id=network.id, ip_version=4, cidr=SITE, gateway_ip=None)
     return network
