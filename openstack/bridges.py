@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from blueprint.openstack.projects.process_definition import ConfigurationFile
+from blueprint.openstack.projects.process_definition import Backend, ConfigurationFile
 from blueprint.stackfile.physical_networks import datapath_type, interfaces
 from blueprint.stackfile.settings import PhysicalNetwork, Settings
 from openstack import scripts
@@ -20,11 +20,22 @@ START = ConfigurationFile("physical-networks.sh", "/usr/local/bin/physical-netwo
 """The script with which the command of openvswitch-vswitchd begins: it creates the bridges, then starts the program."""
 
 
-def files(networks: Mapping[str, PhysicalNetwork], datapath: str) -> tuple[TextFile, ...]:
-    """Returns the start script and the list for all nodes. `datapath`: the datapath type of the L2 agents."""
+_PROGRAM = 'exec "$@"\n'
+
+
+def files(networks: Mapping[str, PhysicalNetwork], datapath: str, backend: Backend) -> tuple[TextFile, ...]:
+    """Returns the start script and the list for all nodes. `datapath`: the datapath type of the L2 agents.
+
+    With OVN there are none of them, and the switch starts without their pause.
+    """
     own = {name: network.interface for name, network in networks.items()}
+    start = (
+        scripts.text("physical_networks.sh")
+        + ("" if backend == "ovn" else scripts.text("l2_agent_pause.sh"))
+        + _PROGRAM
+    )
     return (
-        TextFile(START.name, (scripts.text("physical_networks.sh"),)),
+        TextFile(START.name, (start,)),
         TextFile(LIST.name, (_lines(networks, own, datapath),)),
     )
 

@@ -57,7 +57,7 @@ def configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
         *_plugin_files(wiring),
         *agents,
         node_values.SCRIPT,
-        *bridges.files(wiring.physical_networks, wiring.datapath_type),
+        *bridges.files(wiring.physical_networks, wiring.datapath_type, wiring.backend),
     )
 
 

@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+from blueprint.openstack.projects.process_definition import Backend
 from blueprint.plan.planner import plan
 from openstack import bridges, configuration, node_values
 from openstack.config.formats import public_text
@@ -80,10 +81,10 @@ def test_bridges_have_the_datapath_of_the_agents() -> None:
     assert bridges.texts(settings, ["cmp1", "cmp2"]) == {}
 
 
-def run(directory: Path, node: str) -> tuple[str, ...]:
+def run(directory: Path, node: str, backend: Backend = "ovs") -> tuple[str, ...]:
     """Runs the start script with stand-ins for ovs-vsctl and sleep; returns their commands, and the output."""
     script, log = directory / "start.sh", directory / "log"
-    text = bridges.files({}, "system")[0].parts[0]
+    text = bridges.files({}, "system", backend)[0].parts[0]
     assert isinstance(text, str)
     assert node_values.DIRECTORY in text
     text = text.replace(node_values.DIRECTORY, str(directory / "values")).replace("/etc/openvswitch", str(directory))
@@ -112,6 +113,14 @@ def test_the_start_script_creates_the_bridges_and_then_starts_the_program(tmp_pa
         f"{ADD} br-ex ens8",
         f"{CREATE} br-fast -- set bridge br-fast datapath_type=netdev",
         "sleep 6",
+        "started a b",
+    )
+
+
+def test_with_ovn_the_program_starts_at_once(tmp_path: Path) -> None:
+    """ovn-controller does not need the pause of Neutron's L2 agent, and packets would wait for it."""
+    assert run(tmp_path, "cmp1", "ovn")[-2:] == (
+        f"{CREATE} br-fast -- set bridge br-fast datapath_type=netdev",
         "started a b",
     )
 
