@@ -115,7 +115,9 @@ class OvnCluster:
     def keep_connection(self) -> None:
         """Starts a program on the client that keeps its connection, and by which `ask` and `write` ask from now on."""
         start = f"{self.program} --db={self.remote} --unixctl={_CLIENT} --detach --log-file={_CLIENT}.log"
-        self.client.background(["sh", "-c", f"{start} && exec sleep infinity"], "root")
+        # The program puts itself in the background: it ends with a process namespace of its own.
+        own = ["unshare", "--pid", "--fork", "--kill-child"]
+        self.client.background([*own, "sh", "-c", f"{start} && exec sleep infinity"], "root")
         until("the client's program runs", lambda: self.client.run(["ls", _CLIENT], check=False), START)
         self._by = f"--unixctl={_CLIENT}"
 
