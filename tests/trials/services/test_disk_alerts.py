@@ -154,7 +154,7 @@ def test_a_slow_disk_of_a_member_of_rabbitmq_is_named_within_a_minute(
         cluster.load()
         cluster.more()
         watched.stays_quiet(cluster.more)
-        watched.slow(NAMED, WARNED)
+        watched.slow(NAMED)
         cluster.wait_ready(*cluster.members)
         cluster.more()
         watched.halt(NAMED)
@@ -173,7 +173,7 @@ def test_a_slow_disk_of_a_member_of_galera_is_named_within_a_minute(
         load.start()
         load.more()
         watched.stays_quiet(load.more)
-        watched.slow(NAMED, WARNED)
+        watched.slow(NAMED)
 
 
 @pytest.mark.heavy
@@ -187,6 +187,6 @@ def test_a_slow_disk_of_an_osd_is_named_within_a_minute(
         watched = DiskUnderWatch(first, "ceph-osd", (root, node_exporter_root), containers)
         cluster.load()
         watched.stays_quiet(cluster.more)
-        watched.slow(NAMED, WARNED)
+        watched.slow(NAMED)
         cluster.wait_ready()
         watched.halt(NAMED, also={CEPH: "Ceph: osd.0 has "})
