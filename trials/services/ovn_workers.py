@@ -45,7 +45,7 @@ def worker_killed(cloud: OvnCloud, count: int) -> list[str]:
 
 
 def server_replaced(cloud: OvnCloud, count: int) -> list[str]:
-    """The server ends by SIGTERM and starts again, as a pod that is replaced."""
+    """The server is stopped, which kills its workers in the test bed, and starts again."""
     old = ring(cloud)
     machine = cloud.services.processes[SERVER]
     machine.stop()
