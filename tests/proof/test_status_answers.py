@@ -101,7 +101,7 @@ def test_the_api_server_passes_on_the_time_of_the_node(plane: ControlPlane, addr
         found = node_stats.read(plane.api, [*nodes, dead])
     assert found.asked == 3
     assert found.full == tuple(FullDisk(name, "kubelet's disk", 91) for name in AHEAD)
-    assert {node: round(apart) for node, apart in found.wrong().items()} == {"node-c": 40}
+    assert found.wrong() == {"node-c": pytest.approx(40, abs=3)}  # a busy host answers late
     assert abs(found.common) < 2
     assert "connection refused" in found.unasked["node-d"]
 
@@ -148,6 +148,7 @@ def test_the_controller_records_the_last_success_of_a_schedule(plane: ControlPla
         f"{BATCH}/cronjobs",
         {"metadata": {"name": "mysqld-backup"}, "spec": {"schedule": "17 2 * * *", "jobTemplate": {"spec": job}}},
     )
+    until(lambda: not found().stopped)  # lists are those of the API server's cache
     due, now = found(), datetime.now(UTC)
     assert (due.newest, due.stopped, due.is_late(now)) == (None, "", False)
     assert due.is_late(now + due.limit + timedelta(minutes=1))
@@ -168,4 +169,4 @@ def test_the_controller_records_the_last_success_of_a_schedule(plane: ControlPla
     plane.api.ask("POST", f"{BATCH}/jobs", by_hand)
     until(lambda: (found().newest or scheduled) > scheduled)
     plane.api.ask("PATCH", f"{BATCH}/cronjobs/mysqld-backup", {"spec": {"suspend": True}}, content=MERGE)
-    assert found().stopped == "it is suspended"
+    until(lambda: found().stopped == "it is suspended")
