@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Generator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
@@ -20,6 +20,7 @@ from tests.trials.machines.https_proxy import https_proxy
 from tests.trials.machines.virt_network import Place
 from trials.cloud import cgroups, nspawn
 from trials.cloud.lab_machines import LabMachine
+from trials.services.testbed import until
 
 NAME = "handover-vm1"
 USER = "deployer"
@@ -46,6 +47,8 @@ CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
 """Where Debian has the authorities of TLS: the machine gets those of this host."""
 _PASSED_ON = ("index-url", "extra-index-url", "trusted-host", "default-timeout")
 """Settings of this host's pip that the machine's gets."""
+LIMIT = 60.0
+"""Seconds until the processes of a machine that was killed must have ended."""
 _SHARES = "512"
 """CPU shares of the machine; every other process of this host has 1024."""
 
@@ -125,10 +128,18 @@ def _cgroups() -> list[Path]:
 
 def _remove() -> None:
     nspawn.cut_power(MACHINE.directory)
+    until(f"{NAME} has no processes left", _has_no_cgroups, LIMIT)
+    shutil.rmtree(DIRECTORY, ignore_errors=True)
+
+
+def _has_no_cgroups() -> bool:
+    """Removes the machine's cgroups. Returns False while a process that was killed has not ended: it is in one."""
     for parent in cgroups.hierarchies().values():
         group = parent / NAME
-        for path in sorted((path for path in group.rglob("*") if path.is_dir()), reverse=True):
-            path.rmdir()
-        with suppress(FileNotFoundError):
-            group.rmdir()
-    shutil.rmtree(DIRECTORY, ignore_errors=True)
+        inner = sorted((path for path in group.rglob("*") if path.is_dir()), reverse=True)
+        try:
+            for path in (*inner, *([group] if group.exists() else [])):
+                path.rmdir()
+        except OSError:
+            return False
+    return True
