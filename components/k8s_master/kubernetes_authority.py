@@ -76,7 +76,7 @@ def shared_steps(plan: Plan, master: Node, after: str) -> tuple[Step, ...]:
             f"""\
 {joining.read("found", f"{_CLUSTER_INFO} --ignore-not-found --output='jsonpath={{.data.kubeconfig}}'")}
 [ -z "$found" ] ||
-  [ "$(echo "$found" | {_DATA} | base64 -d | {_CERTIFICATES})" = "$({_OWN})" ]""",
+  [ "$(echo "$found" | {_DATA} | base64 -d | {_CERTIFICATES})" = "{_own(_AUTHORITIES)}" ]""",
         ),
         apply=f"""\
 data=$({_DATA} "$ROOT{DISCOVERY}")
@@ -87,10 +87,7 @@ data=$({_DATA} "$ROOT{DISCOVERY}")
     forget = Step(
         name="forget-authority",
         does="Lets the API servers forget authorities of clients and front proxies that none of them trusts any more.",
-        check=_check(
-            plan,
-            "\n".join(starmap(_has_own, _OF_CLIENTS)),
-        ),
+        check=_check(plan, "\n".join(starmap(_has_own, _OF_CLIENTS))),
         apply=f"""\
 lines() {{ awk '{{ printf "%s\\\\n", $0 }}' "$ROOT$1"; }}
 {_KUBE_SYSTEM} patch {_CLIENTS} --patch="{{\\"data\\":{{{_OWN_DATA}}}}}\"""",
@@ -104,13 +101,16 @@ def _has_own(key: str, file: str) -> str:
     """Returns shell commands that fail if the ConfigMap of clients has other authorities than a file of the master."""
     return f"""\
 {joining.read("found", f"{_KUBE_SYSTEM} get {_CLIENTS} --output='jsonpath={{.data.{key}}}'")}
-[ "$(echo "$found" | {_CERTIFICATES})" = "$(<"$ROOT{file}" {_CERTIFICATES})" ] || exit 1"""
+[ "$(echo "$found" | {_CERTIFICATES})" = "{_own(file)}" ] || exit 1"""
+
+
+def _own(file: str) -> str:
+    return f'$(<"$ROOT{file}" {_CERTIFICATES})'
 
 
 _DATA = "sed -n 's|^ *certificate-authority-data: *||p'"
 _AUTHORITIES, _FRONT_PROXY = f"{pki.KUBERNETES}/ca.crt", f"{pki.KUBERNETES}/front-proxy-ca.crt"
 _CERTIFICATES = r"""awk '/-----BEGIN/ { block = "" } { block = block $0 } /-----END/ { print block }' | sort -u"""
-_OWN = f'<"$ROOT{_AUTHORITIES}" {_CERTIFICATES}'
 _CLUSTER_INFO = f"{KUBECTL} --namespace=kube-public get configmap cluster-info"
 _KUBE_SYSTEM = f"{KUBECTL} --namespace=kube-system"
 _CLIENTS = "configmap extension-apiserver-authentication"
