@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from blueprint.version_steps import (
     AUTHORITY,
+    BACKEND,
     BROKER,
     CEPH,
     CLUSTER,
@@ -13,6 +14,7 @@ from blueprint.version_steps import (
     OPENSTACK,
     SERVICE_ACCOUNTS,
 )
+from contract import OVN
 from formats import image_reference
 from policy.facts.programs import QuorumKind
 from policy.facts.quorums.quorums import quorum_of
@@ -30,6 +32,8 @@ def deployed_versions(facts: Facts) -> dict[str, str]:
     for cloud in facts.clouds:
         if cloud.release:
             found[OPENSTACK] = cloud.release
+        if cloud.has_ovn:
+            found[BACKEND] = OVN
     for etcd in facts.etcds:
         if etcd.authority:
             found[f"{AUTHORITY} {ETCD}"] = etcd.authority

@@ -35,11 +35,13 @@ def now(
     database: str = ":2026.1-debian-trixie",
     broker: str = ":2026.1-debian-trixie",
     target: str = "render",
+    *,
+    networks: str = "",
 ) -> list[Given]:
-    """A stack with these versions."""
+    """A stack with these versions. `networks`: the fact of the Cloud; "" for none, as with Neutron's agents."""
     kubeadm = {"/etc/kubernetes/kubeadm.yaml": f"kind: ClusterConfiguration\nkubernetesVersion: v{kubernetes}\n"}
     return [
-        cloud(release=release, target=target),
+        cloud(release=release, target=target, **({"networks": networks} if networks else {})),
         machine("master-1", "master", roles=["master"], files=kubeadm),
         quorum(image=f"registry:5000/rabbitmq{broker}"),
         workload("mysqld", "StatefulSet", row="mysqld-server", image=f"registry:5000/mariadb-server{database}"),
@@ -251,6 +253,21 @@ CASES = (
     case(trusted, "what was deployed is unknown", deployed(UNKNOWN), undecided="previous"),
     case(trusted, "what is deployed is unknown", deployed(BASE), now(), generations(UNKNOWN), undecided="previous"),
     case(live, "nothing changes", deployed(BASE), now(target="live"), passes="previous"),
+    case(
+        live,
+        "nothing changes with OVN",
+        deployed({**BASE, "networks": "ovn"}),
+        now(target="live", networks="ovn"),
+        passes="previous",
+    ),
+    case(
+        live,
+        "Neutron's agents in place of OVN",
+        deployed({**BASE, "networks": "ovn"}),
+        now(target="live"),
+        fails="previous",
+        message="quorate:networks.backend: the backend of networks from ovn to ovs on a running cloud",
+    ),
     case(
         live,
         "a release",
