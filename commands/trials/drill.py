@@ -65,9 +65,6 @@ def start(root: Path, name: str, request: DrillRequest) -> int:
     directory = root / "build" / lab_stack.name_of(name) / "drill"
     with interrupted_by_termination(), host.alone():
         drills = run(lab, disturbing, _cloud(root, name, lab, planned, reporter), directory, reporter)
-    lab_stack.write_kubeconfig(
-        root, name, masters.kubeconfig(lab, bring_up.CONTEXT)
-    )  # its authority may be another one
     print(f"Report: {(directory / drill_report.PAGE).relative_to(root)}")
     return 1 if any(drill.problems() for drill in drills) else 0
 
@@ -140,6 +137,8 @@ def _with_instances(
 
     def replaced(authority: str) -> Disturbance:
         def deploy(generations: Mapping[str, Any]) -> None:
+            # After the second deployment it has a certificate of the authority that the third one keeps.
+            lab_stack.write_kubeconfig(root, name, masters.kubeconfig(lab, bring_up.CONTEXT))
             lab_stack.set_generations(root, name, authority, generations)
 
         known = stack.load(root, lab_stack.name_of(name)).settings.certificates.by_name
