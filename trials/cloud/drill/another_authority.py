@@ -10,8 +10,7 @@ from typing import Any
 from blueprint.version_steps import CLUSTER, ETCD
 from console.errors import UserError
 from console.progress import duration
-from trials.cloud import masters
-from trials.cloud.drill.disturbances import LIMIT, Disturbance, Say, Wait
+from trials.cloud.drill.disturbances import Disturbance, Say, Wait, replace_pods
 from trials.cloud.drill.operator import Operator
 from trials.cloud.lab_machines import Lab
 
@@ -75,9 +74,5 @@ def _restart_readers(lab: Lab, operator: Operator, say: Say) -> None:
     for namespace, kind, name in readers:
         restarted = f"deployment/{name.rpartition('-')[0]}" if kind == "ReplicaSet" else f"{kind.lower()}/{name}"
         print(f"restarting {restarted} in {namespace}", flush=True)
-        flags = (restarted, f"--namespace={namespace}")
-        done = masters.kubectl(lab, "rollout", "restart", *flags)
-        if done.returncode == 0:
-            done = masters.kubectl(lab, "rollout", "status", *flags, f"--timeout={LIMIT}s", timeout=LIMIT + 60)
-        if done.returncode:
-            raise UserError(f"the pods of {restarted} in {namespace} did not start again: {done.stderr.strip()}")
+        if failure := replace_pods(lab, restarted, namespace):
+            raise UserError(f"the pods of {restarted} in {namespace} did not start again: {failure}")

@@ -163,13 +163,18 @@ def _without_power(lab: Lab, servers: Sequence[str], say: Say) -> Generator[None
 def _rolled(lab: Lab, workload: workloads.DrilledWorkload, say: Say) -> list[str]:
     """Replaces a workload's pods and waits until all are; returns why that failed."""
     say(f"replacing the pods of {workload.title}")
-    flags = (workload.title, f"--namespace={client.NAMESPACE}")
+    if failure := replace_pods(lab, workload.title, client.NAMESPACE):
+        return [f"the pods of {workload.title} were not replaced: {failure}"]
+    return []
+
+
+def replace_pods(lab: Lab, workload: str, namespace: str) -> str:
+    """Replaces the pods of a workload, such as `statefulset/mysqld`. Returns why that failed; "" if all are new."""
+    flags = (workload, f"--namespace={namespace}")
     done = masters.kubectl(lab, "rollout", "restart", *flags)
     if done.returncode == 0:
         done = masters.kubectl(lab, "rollout", "status", *flags, f"--timeout={LIMIT}s", timeout=LIMIT + 60)
-    if done.returncode:
-        return [f"the pods of {workload.title} were not replaced: {_last(done.stderr)}"]
-    return []
+    return _last(done.stderr) if done.returncode else ""
 
 
 def _last(errors: str) -> str:
