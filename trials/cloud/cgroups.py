@@ -100,8 +100,8 @@ def make_changes_fast(*, on: bool = True) -> bool:
     return False
 
 
-def create(machine: str) -> list[Path]:
-    """Creates a machine's cgroups and returns their directories.
+def create(machine: str, prefix: str = PREFIX) -> list[Path]:
+    """Creates a machine's cgroups and returns their directories. `prefix`: before its name; another one for no lab's.
 
     Raises UserError if the host has cgroup v2 and its root cannot give controllers to cgroups below, as in a container.
     """
@@ -113,15 +113,14 @@ def create(machine: str) -> list[Path]:
                 f"{ROOT} gives machines no controllers ({reason.strerror}). Run the lab on the host itself, not in a "
                 "container."
             ) from None
-    return [_create(directory, machine) for directory in hierarchies().values()]
+    return [_create(directory / f"{prefix}{machine}") for directory in hierarchies().values()]
 
 
-def _create(parent: Path, machine: str) -> Path:
-    directory = parent / f"{PREFIX}{machine}"
+def _create(directory: Path) -> Path:
     directory.mkdir(exist_ok=True)
     for name in ("cpuset.cpus", "cpuset.mems"):  # a new cpuset of v1 is empty, and no process may enter it
         if not is_v2() and (directory / name).exists():
-            (directory / name).write_text((parent / name).read_text(encoding="utf-8"), encoding="utf-8")
+            (directory / name).write_text((directory.parent / name).read_text(encoding="utf-8"), encoding="utf-8")
     return directory
 
 
@@ -166,20 +165,20 @@ def _cpu() -> Path:
     return next(directory for controllers, directory in hierarchies().items() if "cpu" in controllers.split(","))
 
 
-def remove(machine: str = "*") -> list[Path]:
-    """Removes the cgroups of a machine that does not run, by default of all machines.
+def remove(machine: str = "*", prefix: str = PREFIX) -> list[Path]:
+    """Removes the cgroups of a machine that does not run, by default of all machines of the lab.
 
     Returns those that still contain processes after `ENDING` seconds.
     """
-    end = time.monotonic() + ENDING
-    while (left := [directory for directory in _all(machine) if not _remove(directory)]) and time.monotonic() < end:
+    pattern, end = f"{prefix}{machine}", time.monotonic() + ENDING
+    while (left := [directory for directory in _all(pattern) if not _remove(directory)]) and time.monotonic() < end:
         time.sleep(0.5)
     return left
 
 
-def _all(machine: str) -> Iterator[Path]:
+def _all(pattern: str) -> Iterator[Path]:
     for parent in hierarchies().values():
-        yield from parent.glob(f"{PREFIX}{machine}")
+        yield from parent.glob(pattern)
 
 
 def _remove(directory: Path) -> bool:

@@ -20,7 +20,6 @@ from tests.trials.machines.https_proxy import https_proxy
 from tests.trials.machines.virt_network import Place
 from trials.cloud import cgroups, nspawn
 from trials.cloud.lab_machines import LabMachine
-from trials.services.testbed import until
 
 NAME = "handover-vm1"
 USER = "deployer"
@@ -47,8 +46,6 @@ CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
 """Where Debian has the authorities of TLS: the machine gets those of this host."""
 _PASSED_ON = ("index-url", "extra-index-url", "trusted-host", "default-timeout")
 """Settings of this host's pip that the machine's gets."""
-LIMIT = 60.0
-"""Seconds until the processes of a machine that was killed must have ended."""
 _SHARES = "512"
 """CPU shares of the machine; every other process of this host has 1024."""
 
@@ -115,12 +112,8 @@ def _pip_settings(proxy: str) -> str:
 
 def _cgroups() -> list[Path]:
     """Creates the machine's cgroups beside those of a lab, which removes all of its own."""
-    made = [directory / NAME for directory in cgroups.hierarchies().values()]
+    made = cgroups.create(NAME, prefix="")
     for group in made:
-        group.mkdir(exist_ok=True)
-        for name in ("cpuset.cpus", "cpuset.mems"):  # a new cpuset of v1 is empty, and no process may enter it
-            if not cgroups.is_v2() and (group / name).exists():
-                (group / name).write_text((group.parent / name).read_text(encoding="utf-8"), encoding="utf-8")
         if not cgroups.is_v2() and (shares := group / "cpu.shares").exists():
             shares.write_text(_SHARES, encoding="utf-8")
     return made
@@ -128,18 +121,5 @@ def _cgroups() -> list[Path]:
 
 def _remove() -> None:
     nspawn.cut_power(MACHINE.directory)
-    until(f"{NAME} has no processes left", _has_no_cgroups, LIMIT)
+    assert cgroups.remove(NAME, prefix="") == [], f"{NAME} has processes left"
     shutil.rmtree(DIRECTORY, ignore_errors=True)
-
-
-def _has_no_cgroups() -> bool:
-    """Removes the machine's cgroups. Returns False while a process that was killed has not ended: it is in one."""
-    for parent in cgroups.hierarchies().values():
-        group = parent / NAME
-        inner = sorted((path for path in group.rglob("*") if path.is_dir()), reverse=True)
-        try:
-            for path in (*inner, *([group] if group.exists() else [])):
-                path.rmdir()
-        except OSError:
-            return False
-    return True
