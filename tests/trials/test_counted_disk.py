@@ -12,6 +12,7 @@ from typing import NamedTuple
 import pytest
 
 from openstack.monitoring import disk_alerts
+from tests.trials.mount_namespace import mount_namespace
 from trials.counted_disk import CountedDisk
 from trials.services.testbed import until
 
@@ -33,17 +34,11 @@ def disk(tmp_path: Path) -> Generator[CountedDisk]:
     if os.geteuid() != 0 or not LIMITS.exists():
         pytest.skip("only root mounts file systems, and limits need the control group of block I/O (version 1)")
     (tmp_path / "mounted").mkdir()
-    holder = ["unshare", "--mount", "sh", "-c", "echo held; exec sleep infinity"]
-    with subprocess.Popen(holder, stdout=subprocess.PIPE) as namespace:
-        try:
-            assert namespace.stdout
-            assert namespace.stdout.readline() == b"held\n"
-            made = CountedDisk(tmp_path / "disk", namespace.pid, tmp_path / "mounted")
-            made.make(64 * 2**20)
-            name = made.name
-            yield made
-        finally:
-            namespace.kill()
+    with mount_namespace() as process:
+        made = CountedDisk(tmp_path / "disk", process, tmp_path / "mounted")
+        made.make(64 * 2**20)
+        name = made.name
+        yield made
     until("no device is left", lambda: not Path("/sys/class/block", name).exists(), PATIENCE)
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 
+from tests.trials.mount_namespace import mount_namespace
 from trials import forgetful_disk
 from trials.forgetful_disk import ForgetfulDisk
 
@@ -21,16 +21,10 @@ def disk(tmp_path: Path) -> Generator[ForgetfulDisk]:
     if os.geteuid() != 0:
         pytest.skip("only root mounts file systems")
     (tmp_path / "mounted").mkdir()
-    holder = ["unshare", "--mount", "sh", "-c", "echo held; exec sleep infinity"]
-    with subprocess.Popen(holder, stdout=subprocess.PIPE) as namespace:
-        try:
-            assert namespace.stdout
-            assert namespace.stdout.readline() == b"held\n"
-            made = ForgetfulDisk(tmp_path / "disk", namespace.pid, tmp_path / "mounted")
-            made.make(SIZE)
-            yield made
-        finally:
-            namespace.kill()
+    with mount_namespace() as process:
+        made = ForgetfulDisk(tmp_path / "disk", process, tmp_path / "mounted")
+        made.make(SIZE)
+        yield made
 
 
 def place(disk: ForgetfulDisk) -> Path:
