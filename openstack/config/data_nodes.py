@@ -31,7 +31,7 @@ def _data_nodes(plan: Plan) -> Iterator[DataNode]:
     keepers = [
         entry
         for entry in plan.processes
-        if entry.instances and (entry.process == _OSD or getattr(definitions.get(entry.process), "claim", None))
+        if entry.instances and (entry.process == _OSD or definitions[entry.process].claim)
     ]
     for node in plan.nodes:
         names = {entry.name for entry in keepers if node.pool in entry.pools}

@@ -145,7 +145,7 @@ class Volume:
         """Answers the question which clusters a database replaces."""
         if command[0] != "ovsdb-client":  # sets the remotes
             return subprocess.CompletedProcess(command, 1, "", "")
-        assert "--no-leader-only" in command, "one that leads nobody has to answer too"
+        assert "--no-leader-only" in command, "a member that does not lead answers too"
         scheme, member, port = command[-2].split(":")
         assert (scheme, port) == ("tcp", "16641")
         assert json.loads(command[-1])[1]["table"] == "NB_Global"
