@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from console.errors import UserError
@@ -26,40 +26,68 @@ class Batches:
 def take_batch_out(wanted: Batches, maintenance: Maintenance, lease: HeldLease, say: Say) -> None:
     """Takes out domains of a pool, one after the other, until a batch is out or none is left.
 
-    Each is asked together with those that are out already: they may be without power at the same time. A domain that
-    cannot go now beside the others is left for a later batch; one that cannot go alone has failed. Raises UserError if
-    too many fail.
+    The computes of a whole batch are disabled first, so that no instance moves to one that goes next. Raises UserError
+    if too many domains fail.
     """
-    known = {domain.name: domain for domain in wanted.domains}
-    for name in lease.operation.out:
-        if name in known:  # one whose server has left the stack since is nobody's any more
-            say(f"{name}, which was taken out before:")
-            others = [known[each] for each in lease.operation.out if each in known and each != name]
-            maintenance.require_leave(known[name], others, patience=SETTLE)
-            maintenance.take_out(known[name], beside=others)
+    seen: set[str] = set()
+    while fresh := [each for each in _batch(wanted, maintenance, lease, say, seen) if each.name not in seen]:
+        if len(fresh) > 1 and any(each.computes for each in fresh):
+            say(f"disable nova-compute on the computes of {', '.join(each.name for each in fresh)}")
+        for domain in fresh:
+            maintenance.disable_computes(domain)
+        for domain in fresh:
+            say(f"{domain.name}:")
+            _take_out(wanted, domain, maintenance, lease, say)
+        seen.update(each.name for each in fresh)
+
+
+def _batch(
+    wanted: Batches, maintenance: Maintenance, lease: HeldLease, say: Say, seen: Collection[str]
+) -> list[MaintenanceDomain]:
+    """Notes in the Lease which domains are out next, and returns them with those that are out already.
+
+    Each is asked together with the others: they may be without power at the same time. A domain that cannot go now
+    beside the others is left for a later batch; one that cannot go alone has failed.
+    """
     for domain in wanted.domains:
         operation = lease.operation
         if len(operation.out) >= wanted.size:
             break
-        if domain.name in (*operation.out, *operation.done, *operation.failed):
+        if domain.name in (*operation.out, *operation.done, *operation.failed, *seen):
             continue
-        say(f"{domain.name}:")
-        others = [known[each] for each in operation.out if each in known]
         try:
-            maintenance.require_leave(domain, others)
+            maintenance.require_leave(domain, _out(wanted, lease))
         except Stalled as refusal:
-            if operation.out:
-                say(f"{domain.name} stays for a later batch: {refusal}")
-            else:
-                _fail(wanted, domain, refusal, lease, say)
-            continue
-        lease.change(out=(*operation.out, domain.name))
-        try:
-            maintenance.take_out(domain, beside=others)
-        except Stalled as problem:
-            say(f"{domain.name} fails and is brought back: {problem}")
-            maintenance.bring_back(domain)
-            _fail(wanted, domain, problem, lease, say)
+            _refused(wanted, domain, refusal, lease, say)
+        else:
+            lease.change(out=(*operation.out, domain.name))
+    return _out(wanted, lease)
+
+
+def _take_out(wanted: Batches, domain: MaintenanceDomain, maintenance: Maintenance, lease: HeldLease, say: Say) -> None:
+    """Takes out a domain of a batch, or brings it back if it fails.
+
+    It is asked again, because the evictions of those before it have changed the cloud.
+    """
+    others = [each for each in _out(wanted, lease) if each.name != domain.name]
+    try:
+        maintenance.require_leave(domain, others, patience=SETTLE)
+    except Stalled as refusal:
+        maintenance.bring_back(domain)
+        _refused(wanted, domain, refusal, lease, say)
+        return
+    try:
+        maintenance.take_out(domain, beside=others)
+    except Stalled as problem:
+        say(f"{domain.name} fails and is brought back: {problem}")
+        maintenance.bring_back(domain)
+        _fail(wanted, domain, problem, lease, say)
+
+
+def _out(wanted: Batches, lease: HeldLease) -> list[MaintenanceDomain]:
+    """Returns the domains that are out or go next. One whose server has left the stack since is not among them."""
+    known = {domain.name: domain for domain in wanted.domains}
+    return [known[name] for name in lease.operation.out if name in known]
 
 
 def bring_batch_back(wanted: Batches, maintenance: Maintenance, lease: HeldLease, say: Say) -> None:
@@ -90,6 +118,15 @@ def left(wanted: Batches, lease: HeldLease) -> Sequence[str]:
     return [domain.name for domain in wanted.domains if domain.name not in seen]
 
 
+def _refused(wanted: Batches, domain: MaintenanceDomain, refusal: Stalled, lease: HeldLease, say: Say) -> None:
+    """Leaves a domain for a later batch if others are out. One that may not go alone has failed."""
+    if others := tuple(each for each in lease.operation.out if each != domain.name):
+        say(f"{domain.name} stays for a later batch: {refusal}")
+        lease.change(out=others)
+    else:
+        _fail(wanted, domain, refusal, lease, say)
+
+
 def _fail(wanted: Batches, domain: MaintenanceDomain, problem: Exception, lease: HeldLease, say: Say) -> None:
     """Notes a failed domain. Raises UserError if these are too many."""
     failed = lease.operation.failed | {domain.name: str(problem)}
@@ -99,6 +136,6 @@ def _fail(wanted: Batches, domain: MaintenanceDomain, problem: Exception, lease:
         named = "".join(f"\n  - {name}: {reason}" for name, reason in failed.items())
         raise UserError(
             f"Stopped: {len(failed)} of pool {wanted.pool} have failed, and --max-failed admits {wanted.max_failed}:"
-            f"{named}\nOut now: {', '.join(lease.operation.out) or 'none'}. End with --abort, or go on with a higher "
-            "--max-failed."
+            f"{named}\nOut now, or with nova-compute disabled: {', '.join(lease.operation.out) or 'none'}. End with "
+            "--abort, or go on with a higher --max-failed."
         )

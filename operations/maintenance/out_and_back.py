@@ -81,6 +81,11 @@ class Maintenance:
                 "Make whole first what is named: `quorate status` shows it, docs/on-call.md says what to do."
             )
 
+    def disable_computes(self, domain: MaintenanceDomain) -> None:
+        """Lets Nova start and move no instance to the computes of a domain, as its step of the same name does."""
+        if domain.computes:
+            pod_commands.disable_computes(self._cluster, domain.computes, f"of {domain.name}")
+
     def take_out(self, domain: MaintenanceDomain, hold: str = "", beside: Sequence[MaintenanceDomain] = ()) -> None:
         """Does all steps of a domain, or those up to the kind `hold`.
 
@@ -116,7 +121,7 @@ class Maintenance:
     def _do(self, domain: MaintenanceDomain, step: MaintenanceStep) -> None:
         """Does a step, but for the first two, which came before, and the last, which is nothing to do."""
         if step.kind == "disable":
-            pod_commands.disable_computes(self._cluster, step.nodes, f"of {domain.name}")
+            self.disable_computes(domain)
         elif step.kind == "empty":
             self._empty(step.nodes)
         elif step.kind == "noout":

@@ -21,6 +21,8 @@ from contract import MAINTENANCE, OPERATION
 from operations import operation_lease
 from operations.living.answers import Answer
 from operations.maintenance import measured, network_services
+from operations.maintenance.failure_domains import MaintenanceDomain
+from operations.maintenance.out_and_back import Maintenance, Stalled
 from tests.operations.maintenance.small_cloud import Killed, SmallCloud, instance, make_live
 from tests.stacks import ROOT, full_size, parsed
 
@@ -457,6 +459,31 @@ def test_batches_of_computes(computes: SmallCloud, capsys: pytest.CaptureFixture
     assert (disabled(computes), computes.leases) == ([], {})
 
 
+def test_an_instance_moves_to_no_compute_of_the_same_batch(computes: SmallCloud) -> None:
+    names = list(computes.services)
+    computes.instances += [instance(name, id=f"i-{name}") for name in names[:3]]
+    assert do(pool="compute", batch="3") == 0
+    moves = [change for change in computes.changes if change.startswith("live")]
+    assert moves == [f"live i-{name}" for name in names[:3]], "each moves once"
+
+
+def test_a_compute_that_may_not_go_after_the_first_has_gone_stays_for_a_later_batch(
+    computes: SmallCloud, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = list(computes.services)
+    asked = Maintenance.require_leave
+
+    def require_leave(self: Maintenance, domain: MaintenanceDomain, *others: Any, patience: float = 0) -> None:
+        if domain.name == names[1] and patience:
+            raise Stalled("etcd needs 2 of 3 members")
+        asked(self, domain, *others, patience=patience)
+
+    monkeypatch.setattr(Maintenance, "require_leave", require_leave)
+    assert do(pool="compute", batch="2") == 0
+    assert disabled(computes) == [names[0], names[2]]
+    assert f"{names[1]} stays for a later batch: etcd needs 2 of 3 members" in said(capsys)
+
+
 def test_a_pool_is_killed_and_goes_on(computes: SmallCloud) -> None:
     names = list(computes.services)
     for after in (1, 2, 5, 7):
@@ -482,8 +509,8 @@ def test_a_compute_that_fails_is_brought_back_and_the_others_go_on(
     do(pool="compute", end=True)
     with pytest.raises(UserError, match="Stopped: 2 of pool compute have failed, and --max-failed admits 1") as stopped:
         do(pool="compute", batch="3", max_failed=1)
-    assert f"Out now: {names[4]}. End with --abort" in str(stopped.value)
-    assert disabled(computes) == [names[4]]
+    assert f"disabled: {names[4]}, {names[6]}. End with --abort" in str(stopped.value)
+    assert disabled(computes) == [names[4], names[6]]
     assert do(pool="compute", batch="3", max_failed=2) == 1
     assert disabled(computes) == [names[4], *names[6:8]]
 
