@@ -450,24 +450,30 @@ def maintenance(  # noqa: PLR0913 - as many options
 
 
 @_command
-def replace(  # noqa: PLR0913 - as many options
-    name: Annotated[str, typer.Argument(help="The machine that is dead for good.", metavar="NODE")],
+def replace(  # noqa: PLR0913, PLR0917 - as many options
+    name: Annotated[str, typer.Argument(help="The machine that is dead for good, or has the disk.", metavar="NODE")],
     stack: StackOption = "dev",
     new: Annotated[
         str, typer.Option("--with", help="Another name for what comes in its place.", metavar="NEW", show_default=False)
     ] = "",
     address: Annotated[str, typer.Option(help="The address of what comes, if it is another one.")] = "",
     host_key: Annotated[str, typer.Option(help="The public SSH host key of what comes.")] = "",
+    osd: Annotated[str, typer.Option(help="An OSD whose disk failed; the machine runs.", metavar="NUMBER")] = "",
+    member: Annotated[
+        str, typer.Option(help="A member, such as rabbitmq-1, whose disk failed; the machine runs.", metavar="NAME")
+    ] = "",
     *,
-    dead: Annotated[bool, typer.Option("--dead", help="Say that the machine is off, and stays off.")] = False,
+    dead: Annotated[
+        bool, typer.Option("--dead", help="Say that the machine is off and stays off, or that the disk is given up.")
+    ] = False,
     show_plan: Annotated[bool, typer.Option("--plan", help="Print the numbered actions, and change nothing.")] = False,
     end: Annotated[bool, typer.Option("--end", help="After `up`: wait until every quorum is complete.")] = False,
 ) -> int:
-    """Remove a dead machine from a live stack, and wait for the one in its place with --end."""
+    """Remove a dead machine, or what was on a failed disk, from a live stack; --end waits for what comes instead."""
     from commands import replacement
     from commands.plan.replaced_server import NewMachine
 
-    request = replacement.ReplaceRequest(name, NewMachine(new, address, host_key), dead, show_plan, end)
+    request = replacement.ReplaceRequest(name, NewMachine(new, address, host_key), dead, show_plan, end, osd, member)
     return replacement.run(_in_charge(), stack, request)
 
 

@@ -1,4 +1,7 @@
-"""`quorate replace`: removes a machine that is dead for good from a running cloud, and waits for the new one."""
+"""`quorate replace`: removes a machine that is dead for good from a running cloud, and waits for the new one.
+
+A disk that failed in a machine that runs is the same operation (commands/failed_disk.py).
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from cluster.api import ApiError, Unreachable
 from commands import deployment, stack
 from commands.engine.machine_resources import without_machine
 from commands.engine.operation import Operation
+from commands.failed_disk import DiskPart, DiskSession
 from commands.live import connection
 from commands.plan.replaced_server import NewMachine, StackFileChange, changed
 from commands.stack import ValidStack
@@ -41,6 +45,10 @@ class ReplaceRequest:
     """Whether the user says that the machine is off and stays off."""
     plan: bool = False
     end: bool = False
+    osd: str = ""
+    """Number of the OSD whose disk failed while the machine runs."""
+    member: str = ""
+    """Member of a quorum whose disk failed while the machine runs."""
 
 
 def run(root: Path, stack_name: str, request: ReplaceRequest) -> int:
@@ -54,8 +62,11 @@ def run(root: Path, stack_name: str, request: ReplaceRequest) -> int:
         raise UserError(f"{stack_name} has the target {found.target}: it has no cluster with a machine to replace.")
     if request.plan and request.end:
         raise UserError("Use only one of --plan and --end: a plan shows the end too.")
+    part = _disk_part(found.plan, request)
     cluster = connection.connect(root, found)
     try:
+        if part:
+            return _replace_disk(DiskSession(cluster, found.name, part, lambda: _read(cluster), _say), request)
         session = _Session(root, found, cluster, request)
         if request.end:
             return session.end()
@@ -64,8 +75,42 @@ def run(root: Path, stack_name: str, request: ReplaceRequest) -> int:
         raise UserError(f"The run has stopped: {error}\nThe same command goes on where it stopped.") from None
 
 
+def _disk_part(plan: Plan, request: ReplaceRequest) -> DiskPart | None:
+    """Returns what was on a disk that failed; None if the machine is replaced. Raises UserError with all errors."""
+    if not (request.osd or request.member):
+        return None
+    errors: list[str] = []
+    if request.osd and request.member:
+        errors.append("Use only one of --osd and --member: one disk at a time.")
+    if request.osd and not request.osd.isdecimal():
+        errors.append(f"--osd {request.osd}: write the number of an OSD, such as 3.")
+    if request.new != NewMachine():
+        errors.append("--with, --address and --host-key are for a machine that is dead, not for its disk.")
+    node = next((each for each in plan.machines if each.name == request.name), None)
+    if node is None:
+        errors.append(f"There is no machine {request.name}{did_you_mean(request.name, _names(plan))}.")
+    if errors or node is None:
+        raise UserError("\n".join((*errors, "Nothing was changed.")))
+    return DiskPart(node, request.osd, request.member)
+
+
+def _replace_disk(session: DiskSession, request: ReplaceRequest) -> int:
+    if request.end:
+        return session.end()
+    return session.show() if request.plan else session.remove(is_dead=request.is_dead)
+
+
+def _read(cluster: LiveCluster) -> LivingCloud:
+    nodes = tuple(cluster.api.items("/api/v1/nodes")[0])
+    return read_cloud(cluster.plan, replace(cluster, nodes=nodes))
+
+
+def _names(plan: Plan) -> set[str]:
+    return {each.name for each in plan.machines} | {host.name for host in plan.hosts}
+
+
 def _errors(plan: Plan, node: Node | None, request: ReplaceRequest) -> Iterator[str]:
-    names = {each.name for each in plan.machines} | {host.name for host in plan.hosts}
+    names = _names(plan)
     if node is None:
         if any(host.name == request.name for host in plan.hosts):
             yield f"{request.name} is a virt host, whose virtual machines are lost with it; {NOT_BUILT}."
@@ -203,8 +248,7 @@ class _Session:
         return deployment.prepared("refresh", self._root, self._stack)
 
     def _read(self) -> LivingCloud:
-        nodes = tuple(self._cluster.api.items("/api/v1/nodes")[0])
-        return read_cloud(self._cluster.plan, replace(self._cluster, nodes=nodes))
+        return _read(self._cluster)
 
     def _held(self, operation: CloudOperation) -> AbstractContextManager[HeldLease]:
         return held(self._cluster.api, operation, self._stack.name, _say)

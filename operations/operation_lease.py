@@ -45,7 +45,7 @@ class CloudOperation:
     """What is done to a cloud, as the annotation of the Lease has it."""
 
     subject: str
-    """The server, machine, pool or database that it is about."""
+    """The server, machine, pool or database that it is about, or the part of a machine, as on_machine() names it."""
     kind: str = MAINTENANCE
     out: tuple[str, ...] = ()
     """The servers or machines that are out now, or on their way; of a restoration, those that are dead."""
@@ -61,6 +61,10 @@ class CloudOperation:
     """Of a replacement, the machine with another name that comes instead; "" if the name stays."""
     osds: tuple[str, ...] = ()
     """Of a replacement, the numbers of the OSDs that are lost with the machine."""
+    identity: str = ""
+    """Of a failed disk's replacement, what distinguishes its OSD or claim from the next one of the same name."""
+    beside: tuple[str, ...] = ()
+    """Of a failed disk's replacement, the uuids of the other OSDs of its machine."""
     do: str = ""
     """Of a maintenance, the command that each machine that is out gets; "" if it is held instead."""
     stops: tuple[str, ...] = ()
@@ -240,10 +244,20 @@ def require_same(found: CloudOperation, wanted: CloudOperation, stack: str) -> N
         )
 
 
+def on_machine(part: str, machine: str) -> str:
+    """Returns the subject of a failed disk's replacement. `part`: an OSD such as osd.3, or a member of a quorum."""
+    return f"{part} on {machine}"
+
+
 def _named(subject: str) -> str:
     """Returns the arguments by which the command names a subject."""
-    pool = subject.removeprefix("pool ")
-    return f"--pool {pool}" if pool != subject else subject
+    if subject.startswith("pool "):
+        return f"--{subject}"
+    part, _, machine = subject.partition(" on ")
+    if not machine:
+        return subject
+    osd = part.removeprefix("osd.")
+    return f"{machine} --member {part}" if osd == part else f"{machine} --osd {osd}"
 
 
 def _await_stale(api: Api, lease: Object, operation: CloudOperation, say: Callable[[str], None]) -> None:
@@ -295,6 +309,8 @@ def _operation(lease: Object) -> CloudOperation:
         step=text(known, "step"),
         new=text(known, "new"),
         osds=words(known, "osds"),
+        identity=text(known, "identity"),
+        beside=words(known, "beside"),
         do=text(known, "do"),
         stops=words(known, "stops"),
         did=words(known, "did"),

@@ -15,26 +15,29 @@ PAUSE = 5.0
 """Seconds between two looks."""
 
 
-def await_whole(
+def await_whole(  # noqa: PLR0913 - as many words of one message
     missing: Callable[[], list[str]],
     lease: HeldLease,
     say: Callable[[str], None],
     failure: str,
+    *,
     again: str = "run --end again: it goes on waiting",
+    limit: float | None = None,
 ) -> None:
     """Waits until `missing` returns nothing, and says what it returns when that changes.
 
-    `failure`: such as `virt2 is not whole`, how the message begins. `again`: what to do after the repair. Raises
-    UserError after a while.
+    `failure`: such as `virt2 is not whole`, how the message begins. `again`: what to do after the repair.
+    `limit`: seconds after which it raises UserError, by default RETURN.
     """
+    limit = limit or RETURN
     began = time.monotonic()
     said = ""
     while found := missing():
         lease.require()
-        if time.monotonic() - began > RETURN:
+        if time.monotonic() - began > limit:
             lines = "".join(f"\n  - {each}" for each in found)
             raise UserError(
-                f"{failure} after {duration(RETURN)}:{lines}\nRepair what is named (docs/on-call.md), and {again}."
+                f"{failure} after {duration(limit)}:{lines}\nRepair what is named (docs/on-call.md), and {again}."
             )
         if (waits := "; ".join(found)) != said:
             said = waits

@@ -43,6 +43,10 @@ class Storage:
     pools: tuple[Pool, ...]
     unclean: int
     """Number of placement groups that have not all copies where they belong."""
+    stopped: int = 0
+    """Number of those that do not serve."""
+    unfound: int = 0
+    """Number of objects of which no OSD that is up has the newest copy."""
 
 
 def read(name: str, declared: Sequence[str], answers: Mapping[str, Answer]) -> LivingQuorum:
@@ -78,6 +82,8 @@ def storage(answers: Mapping[str, Answer]) -> Storage | None:
         {text(host, "name"): len(up.intersection(at(host, "children") or ())) for host in hosts},
         pools,
         sum(count for name, count in _groups(state) if "active+clean" not in name),
+        _stopped(state),
+        number(state, "pgmap", "unfound_objects"),
     )
 
 
@@ -135,6 +141,10 @@ def _groups(state: Object) -> list[tuple[str, int]]:
     return [(text(each, "state_name"), number(each, "count")) for each in found]
 
 
+def _stopped(state: Object) -> int:
+    return sum(count for name, count in _groups(state) if {"active", _UNKNOWN}.isdisjoint(name.split("+")))
+
+
 def _figures(state: Object) -> Iterator[str]:
     if state:
         yield text(state, "health", "status")
@@ -147,7 +157,7 @@ def _troubles(state: Object) -> Iterator[str]:
     """Yields what stops or endangers clients. A placement group that is not active has too few copies to serve."""
     for code, check in _checks(state, "HEALTH_ERR"):
         yield f"{code}: {text(check, 'summary', 'message')}"
-    if stopped := sum(count for name, count in _groups(state) if {"active", _UNKNOWN}.isdisjoint(name.split("+"))):
+    if stopped := _stopped(state):
         yield f"{stopped} placement groups do not serve: they have fewer copies than min_size, or look for them"
     osds = mapping(state, "osdmap")
     if down := number(osds, "num_osds") - number(osds, "num_up_osds"):

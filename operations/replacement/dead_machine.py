@@ -9,7 +9,7 @@ from blueprint.architecture import ovn_rows
 from blueprint.plan.nodes import Node
 from blueprint.plan.plan import Plan
 from cluster.api import Api, ApiError
-from cluster.objects import Object, at, listed, name, text, words
+from cluster.objects import Object, listed, name, text, words
 from contract import HOSTNAME
 from openstack.config.wiring import ENVIRONMENT
 from operations.live_cluster import LiveCluster
@@ -20,6 +20,7 @@ COMPUTE = "nova-compute"
 AGENTS = (ovn_rows.L2_AGENT, ovn_rows.CONTROLLER)
 """Processes of which a node with any agent of Neutron has one: with Open vSwitch, and with OVN."""
 VOLUMES = "/api/v1/persistentvolumes"
+PODS = f"/api/v1/namespaces/{ENVIRONMENT}/pods"
 CLAIMS = f"/api/v1/namespaces/{ENVIRONMENT}/persistentvolumeclaims"
 _OF_MEMBER = "data-"
 """Prefix of the claim of a StatefulSet's pod, before the pod's name (components/openstack/storage.py)."""
@@ -32,6 +33,8 @@ class NodeVolume:
     name: str
     claim: str
     """"" if no claim is bound to it: it was never used, or its claim was deleted."""
+    path: str = ""
+    """Its directory on the node."""
 
     @property
     def pod(self) -> str:
@@ -97,7 +100,20 @@ def carries(plan: Plan, node: Node, process: str) -> bool:
 def volumes_of(api: Api, node: str) -> tuple[NodeVolume, ...]:
     """Returns Quorate's local volumes on a node, sorted by name."""
     found = [each for each in api.items(VOLUMES)[0] if _is_on(each, node)]
-    return tuple(NodeVolume(name(each), _claim(api, each)) for each in sorted(found, key=name))
+    return tuple(
+        NodeVolume(name(each), _claim(api, each), text(each, "spec", "local", "path"))
+        for each in sorted(found, key=name)
+    )
+
+
+def claim_of(api: Api, claim: str) -> Object:
+    """Returns a claim of the cloud; {} if there is none."""
+    try:
+        return api.ask("GET", f"{CLAIMS}/{claim}")
+    except ApiError as error:
+        if error.status == 404:
+            return {}
+        raise
 
 
 def _is_on(volume: Object, node: str) -> bool:
@@ -112,10 +128,4 @@ def _claim(api: Api, volume: Object) -> str:
     claim = text(volume, "spec", "claimRef", "name")
     if not claim or text(volume, "spec", "claimRef", "namespace") != ENVIRONMENT:
         return ""
-    try:
-        found = api.ask("GET", f"{CLAIMS}/{claim}")
-    except ApiError as error:
-        if error.status == 404:
-            return ""
-        raise
-    return claim if at(found, "spec", "volumeName") == name(volume) else ""
+    return claim if text(claim_of(api, claim), "spec", "volumeName") == name(volume) else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from cluster.objects import Object, listed, number, text, words
 from console.errors import UserError
@@ -11,6 +12,17 @@ from operations.cloud_pods import MONITORS, NOVA, document
 from operations.live_cluster import LiveCluster
 
 _RABBITMQ = "rabbitmq"
+
+
+@dataclass(frozen=True)
+class Osd:
+    """An OSD in Ceph's map."""
+
+    number: str
+    identity: str
+    """Its uuid. Ceph gives the number of an OSD that it has removed to the next one."""
+    is_up: bool
+    is_in: bool
 
 
 def forget_broker(cluster: LiveCluster, quorum: str, member: str) -> str:
@@ -33,6 +45,11 @@ def forget_broker(cluster: LiveCluster, quorum: str, member: str) -> str:
     return f"{quorum} has forgotten {node}"
 
 
+def broker_runs(cluster: LiveCluster, quorum: str, member: str) -> bool:
+    """Whether a RabbitMQ cluster lists a member as running."""
+    return any(_member(each) == member for each in words(_status(cluster, quorum), "running_nodes"))
+
+
 def forget_monitor(cluster: LiveCluster, quorum: str, member: str) -> str:
     """Removes a monitor from Ceph's map of monitors. Returns what was done. Raises UserError if Ceph refuses."""
     known = [text(each, "name") for each in listed(_ceph_json(cluster, "mon", "dump"), "mons")]
@@ -47,6 +64,31 @@ def osds_of(cluster: LiveCluster, host: str) -> tuple[str, ...]:
     nodes = listed(_ceph_json(cluster, "osd", "tree"), "nodes")
     found = [words(each, "children") for each in nodes if each.get("type") == "host" and each.get("name") == host]
     return tuple(sorted((each for children in found for each in children), key=int))
+
+
+def all_osds(cluster: LiveCluster) -> list[Osd]:
+    """Returns the OSDs in Ceph's map."""
+    found = listed(_ceph_json(cluster, "osd", "dump"), "osds")
+    return [
+        Osd(str(number(each, "osd")), text(each, "uuid"), number(each, "up") == 1, number(each, "in") == 1)
+        for each in found
+    ]
+
+
+def blocks_stop(cluster: LiveCluster, osd: str) -> str:
+    """Returns why an OSD may not stop, in Ceph's words; "" if every placement group serves without it."""
+    done = cloud_pods.run(cluster, MONITORS, MONITORS, cloud_pods.ceph("osd", "ok-to-stop", osd))
+    return done.said if done.failed else ""
+
+
+def stop(cluster: LiveCluster, osd: str) -> None:
+    """Lets an OSD end by itself."""
+    _ceph(cluster, "osd", "stop", osd)
+
+
+def devices_of(cluster: LiveCluster, osd: str) -> str:
+    """Returns the disks of an OSD as it named them when it last started, such as sdb; "" if that is not known."""
+    return text(_ceph_json(cluster, "osd", "metadata", osd), "devices")
 
 
 def put_out(cluster: LiveCluster, osds: Sequence[str]) -> None:
@@ -92,7 +134,7 @@ def _known(cluster: LiveCluster, osds: Sequence[str]) -> list[str]:
     """Returns those of the OSDs that Ceph still has."""
     if not osds:
         return []
-    known = {str(number(each, "osd")) for each in listed(_ceph_json(cluster, "osd", "dump"), "osds")}
+    known = {each.number for each in all_osds(cluster)}
     return [osd for osd in osds if osd in known]
 
 

@@ -18,6 +18,11 @@ FORGETS = "galera"
 NOT_BUILT = "docs/not-built.md has the steps by hand"
 
 
+def as_lines(reasons: Sequence[str]) -> str:
+    """Returns reasons as lines below a message."""
+    return "".join(f"\n  - {reason}" for reason in reasons)
+
+
 def not_built(plan: Plan, node: Node) -> Iterator[str]:
     """Yields the parts of a machine's replacement that are not built."""
     if any(host.name == node.name and host.vms for host in plan.hosts):
@@ -34,10 +39,11 @@ def unsafe(cloud: LivingCloud, dead: DeadMachine, quorums: Sequence[str] = ()) -
     `quorums`: only these; () for all that have a member on the machine.
     """
     lost = {quorum: member for quorum, member in dead.all_members if not quorums or quorum in quorums}
-    return [*cloud.problems, *(reason for name, member in lost.items() for reason in _majority(cloud, name, member))]
+    return [*cloud.problems, *(each for name, member in lost.items() for each in majority_without(cloud, name, member))]
 
 
-def _majority(cloud: LivingCloud, quorum: str, member: str) -> Iterator[str]:
+def majority_without(cloud: LivingCloud, quorum: str, member: str) -> Iterator[str]:
+    """Yields why a quorum would have no majority if a member is lost, with what to do first; nothing if it has one."""
     found = next((each for each in cloud.quorums if each.name == quorum), None)
     if found and found.kind == STARTS_EMPTY and [each.name for each in found.members] == [member]:
         return  # nothing of it is left to protect

@@ -16,8 +16,8 @@ from operations.living.cloud import LivingCloud
 from operations.operation_lease import HeldLease
 from operations.replacement import etcd_member, in_pods
 from operations.replacement.completeness import incomplete
-from operations.replacement.dead_machine import CLAIMS, VOLUMES, DeadMachine
-from operations.replacement.refusals import unsafe
+from operations.replacement.dead_machine import CLAIMS, PODS, VOLUMES, DeadMachine
+from operations.replacement.refusals import as_lines, unsafe
 from operations.replacement.replacement_steps import ReplacementStep, end, numbered, removal
 from operations.replacement.signs_of_life import signs
 from operations.wholeness_wait import await_whole
@@ -58,11 +58,11 @@ class Replacement:
             *signs(cloud, dead, cloud.plan.settings.ssh),
             *unsafe(cloud, dead),
         ]:
-            raise NotRemovable(f"{dead.name} may not be removed:{_lines(reasons)}")
+            raise NotRemovable(f"{dead.name} may not be removed:{as_lines(reasons)}")
         if dead.is_compute and (found := in_pods.instances_of(self._cluster, dead.name)):
             more = [f"and {len(found) - NAMED} more"] if len(found) > NAMED else []
             raise NotRemovable(
-                f"Nova has {pluralize(len(found), 'instance')} on {dead.name}:{_lines([*found[:NAMED], *more])}\n"
+                f"Nova has {pluralize(len(found), 'instance')} on {dead.name}:{as_lines([*found[:NAMED], *more])}\n"
                 "Start them elsewhere (`openstack server evacuate ID`, with disks in Ceph) or delete them first."
             )
 
@@ -73,7 +73,7 @@ class Replacement:
             self._lease.change(step=does.strip())
             self._say(does)
             if step.quorum and (reasons := unsafe(self._read(), dead, [step.quorum])):
-                raise NotRemovable(f"{step.member} stays in {step.quorum}:{_lines(reasons)}")
+                raise NotRemovable(f"{step.member} stays in {step.quorum}:{as_lines(reasons)}")
             self._do(step, dead, outside)
 
     def finish(self) -> None:
@@ -137,7 +137,7 @@ class Replacement:
                 self._delete(f"{CLAIMS}/{volume.claim}")
             if volume.pod:
                 # It waits for the former claim; the StatefulSet makes pod and claim anew.
-                self._delete(f"{CLAIMS.rpartition('/')[0]}/pods/{volume.pod}", at_once=True)
+                self._delete(f"{PODS}/{volume.pod}", at_once=True)
             self._delete(f"{VOLUMES}/{volume.name}")
 
     def _delete(self, path: str, *, at_once: bool = False) -> None:
@@ -155,7 +155,3 @@ class Replacement:
 def _single_claims(dead: DeadMachine) -> list[str]:
     """Returns the claims on the machine that `up` makes, not a StatefulSet: it would not miss them otherwise."""
     return [volume.claim for volume in dead.volumes if volume.claim and not volume.pod]
-
-
-def _lines(reasons: Sequence[str]) -> str:
-    return "".join(f"\n  - {reason}" for reason in reasons)

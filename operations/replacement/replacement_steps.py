@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol, TypeVar
 
 from operations.live_cluster import LiveCluster
 from operations.living.cloud import ETCD, quorums_of
@@ -17,6 +17,18 @@ Kind = Literal[
 ]  # fmt: skip
 _FORGET: dict[str, Kind] = {"rabbitmq": "broker", "ceph-mon": "monitor"}
 """Step that removes a member, by the process of its quorum. Galera and OpenSearch forget a member by themselves."""
+
+
+class Described(Protocol):
+    """A step of any kind."""
+
+    @property
+    def does(self) -> str:
+        """What it does, as text."""
+        ...
+
+
+S = TypeVar("S", bound=Described)
 
 
 @dataclass(frozen=True)
@@ -84,7 +96,7 @@ def end(dead: str, new: str, osds: tuple[str, ...]) -> tuple[ReplacementStep, ..
     return (*found, ReplacementStep("release", "delete the Lease"))
 
 
-def numbered(steps: tuple[ReplacementStep, ...]) -> Iterator[tuple[str, ReplacementStep]]:
+def numbered(steps: Sequence[S]) -> Iterator[tuple[str, S]]:
     """Yields steps, each with its number and text."""
     for number, step in enumerate(steps, start=1):
         yield f"{number:>2}. {step.does}", step

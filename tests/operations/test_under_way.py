@@ -40,7 +40,7 @@ def test_an_operation_that_nobody_works_on(api: Api) -> None:
     assert "          - no process works on it now" in found.lines()
     assert "          - cmp2 has failed: it stalls:" in found.lines()
     assert json.loads(json.dumps(found.document())) == {
-        "subject": "pool compute", "kind": "maintenance", "new": "", "osds": [],
+        "subject": "pool compute", "kind": "maintenance", "new": "", "osds": [], "identity": "", "beside": [],
         "out": [], "done": ["cmp1"], "cold": [], "do": "", "stops": [], "did": [], "boots": {}, "source": "",
         "failed": {"cmp2": "it stalls:\nmore", "cmp3": ""},
         "by": "ada@desk", "since": lease.operation.since, "step": "", "worker": None,

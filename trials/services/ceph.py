@@ -58,14 +58,25 @@ install -d -o ceph -g ceph $data
 echo "$key" | ceph-osd --mkfs --setuser ceph --setgroup ceph --id $id --osd-uuid $uuid --osd-data $data \\
     --osd-objectstore bluestore --bluestore-block-size 2147483648 --keyfile -
 """
-_ACTIVATE = """\
+_VOLUME = """\
 #!/bin/sh -e
-[ "$*" = "lvm activate --all --no-systemd" ] || exit 0
-for data in /var/lib/ceph/osd/ceph-*; do
+case "$1 $2" in
+"lvm list")
+    ceph-bluestore-tool show-label $(printf -- '--dev %s ' /var/lib/ceph/osd/*/block) 2>/dev/null | python3 -c '
+import json, sys
+found = {}
+for label in json.loads(sys.stdin.read() or "{}").values():
+    tags = {"ceph.osd_id": label["whoami"], "ceph.osd_fsid": label["osd_uuid"]}
+    found.setdefault(label["whoami"], []).append({"type": "block", "tags": tags})
+print(json.dumps(found))'
+    ;;
+"lvm activate")
+    data=/var/lib/ceph/osd/ceph-$3
     find $data -mindepth 1 ! -name block -delete
     ceph-bluestore-tool prime-osd-dir --dev $data/block --path $data
     chown -R ceph:ceph $data
-done
+    ;;
+esac
 """
 """Script that replaces ceph-volume.
 
@@ -96,7 +107,7 @@ class CephCluster:
             machine.add_disk("/var/lib/ceph/osd")
             machine.own("/var/lib/ceph/osd", "ceph")
             self._place(machine, "ceph-osd/ceph-osd", "/osd.sh")
-            machine.write("/usr/local/sbin/ceph-volume", _ACTIVATE, mode="0755")
+            machine.write("/usr/local/sbin/ceph-volume", _VOLUME, mode="0755")
         self._place(self.client, "glance-api/glance-api")
         self._place(self.gateway, "radosgw/radosgw", "/radosgw.sh")
 
@@ -129,6 +140,10 @@ class CephCluster:
             else:
                 storage = self.storage[name]
                 storage.start(["bash", "-e", "/osd.sh"], "root", {"POD_NAME": name, "POD_IP": storage.address})
+
+    def prepare(self, name: str) -> None:
+        """Prepares a further disk of a storage node. Its OSD starts with the node's program."""
+        self.storage[name].run(["bash", "-ec", _PREPARE % uuid.uuid4()], seconds=START)
 
     def kill(self, *names: str) -> None:
         for name in names:
@@ -246,8 +261,8 @@ def begin(cluster: CephCluster) -> list[str]:
     """
     cluster.start(*MONITORS)
     quorum = cluster.wait_monitors()
-    for machine in cluster.storage.values():
-        machine.run(["bash", "-ec", _PREPARE % uuid.uuid4()], seconds=START)
+    for name in STORAGE:
+        cluster.prepare(name)
     cluster.start(*STORAGE)
     active = cluster.wait_ready()
     cluster.run_job("glance-storage")

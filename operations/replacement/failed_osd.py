@@ -1,0 +1,162 @@
+"""An OSD whose disk failed: Ceph copies its data from the other copies, and forgets it once nothing depends on it.
+
+The OSD stays what it is until Ceph calls it safe to destroy: one that still runs is a source of copies. Then it is
+stopped and purged, and openstack/scripts/ceph_osd.sh starts no OSD of that identity any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from console.errors import UserError
+from operations.live_cluster import LiveCluster
+from operations.living.cloud import LivingCloud
+from operations.operation_lease import CloudOperation, on_machine
+from operations.replacement import in_pods
+from operations.replacement.completeness import incomplete
+from operations.replacement.disk_steps import COPIED, DiskStep, DiskWork
+
+
+@dataclass(frozen=True)
+class FailedOsd:
+    """An OSD whose disk failed."""
+
+    number: str
+    machine: str
+    identity: str
+    """Its uuid."""
+    beside: tuple[str, ...]
+    """The uuids of the other OSDs of its machine."""
+    is_up: bool
+    has_place: bool
+    """Whether other OSDs can take its data."""
+    devices: str = ""
+    """Its disks, such as sdb; "" if they are not known."""
+
+    @property
+    def subject(self) -> str:
+        return subject(self.number, self.machine)
+
+    @property
+    def lost(self) -> str:
+        disks = f" (its disks: {self.devices})" if self.devices else ""
+        state = "It is up: with --dead, its disk is given up all the same" if self.is_up else "It is down"
+        return f"OSD {self.number} of {self.machine}{disks}. {state}."
+
+    @property
+    def record(self) -> Mapping[str, Any]:
+        return {"osds": (self.number,), "identity": self.identity, "beside": self.beside}
+
+    def reasons(self, cloud: LivingCloud, cluster: LiveCluster) -> list[str]:
+        return [*cloud.problems, *self._data(cloud), *self._stops(cluster)]
+
+    def _data(self, cloud: LivingCloud) -> Iterator[str]:
+        """Yields why data could be on this disk only."""
+        if not (found := cloud.storage):
+            yield "no monitor of Ceph tells what its OSDs have; make the monitors answer first"
+            return
+        first = f"start the OSDs that have them. {self.number} stays until then: it may have the only copy"
+        if found.stopped:
+            yield f"{found.stopped} placement groups do not serve: {first}"
+        if found.unfound:
+            yield f"{found.unfound} objects are not found on any OSD that is up: {first}"
+
+    def _stops(self, cluster: LiveCluster) -> Iterator[str]:
+        if self.is_up and (said := in_pods.blocks_stop(cluster, self.number)):
+            yield (
+                f"Ceph would stop to serve data without OSD {self.number}: {said}. Start other OSDs first, or wait "
+                "until Ceph has copied what it lacks (`ceph -s`)"
+            )
+
+    def removal(self) -> tuple[DiskStep, ...]:
+        does = f"mark OSD {self.number} out: Ceph copies its data to other OSDs"
+        out = DiskStep(does, "this OSD; clients may be slower while data is copied", self._put_out)
+        purge = (self._purge_step(),) if self.has_place else ()
+        by_hand = (
+            f"take the disk of OSD {self.number} out, put another one in, prepare it with `ceph-volume` in the pod of "
+            f"ceph-osd on {self.machine}, and restart that pod (docs/openstack.md, Ceph)"
+        )
+        return (out, *purge, DiskStep(f"hold: {by_hand}"))
+
+    def end(self) -> tuple[DiskStep, ...]:
+        does = f"wait until a new OSD of {self.machine} is up, Ceph has all copies, and every member takes part"
+        return (self._purge_step(), DiskStep(does, do=self._await_whole))
+
+    def _purge_step(self) -> DiskStep:
+        does = f"wait until Ceph says that OSD {self.number} is safe to destroy, stop it, and purge it"
+        return DiskStep(does, "this OSD; the other OSDs of the machine run on", self._purge)
+
+    def _there(self, cluster: LiveCluster) -> in_pods.Osd | None:
+        return next((each for each in in_pods.all_osds(cluster) if each.identity == self.identity), None)
+
+    def _put_out(self, work: DiskWork) -> str:
+        if (found := self._there(work.cluster)) and found.is_in:
+            in_pods.put_out(work.cluster, [self.number])
+        return ""
+
+    def _purge(self, work: DiskWork) -> str:
+        """Purges the OSD, unless that is done: by then, another one may have its number."""
+        if not self._there(work.cluster):
+            return "Ceph does not have it any more"
+        work.wait(lambda: list(filter(None, [in_pods.blocks_purge(work.cluster, [self.number])])), COPIED)
+        work.wait(lambda: self._runs(work.cluster))
+        in_pods.purge(work.cluster, [self.number])
+        return ""
+
+    def _runs(self, cluster: LiveCluster) -> list[str]:
+        if not ((found := self._there(cluster)) and found.is_up):
+            return []
+        in_pods.stop(cluster, self.number)
+        return [f"OSD {self.number} is up"]
+
+    def _await_whole(self, work: DiskWork) -> str:
+        work.wait(lambda: [*self._lacks(work), *incomplete(work.read(), self.machine)], COPIED)
+        return ""
+
+    def _lacks(self, work: DiskWork) -> Iterator[str]:
+        here = in_pods.osds_of(work.cluster, self.machine)
+        known = {self.identity, *self.beside}
+        new = [osd for osd in in_pods.all_osds(work.cluster) if osd.number in here and osd.identity not in known]
+        if not any(osd.is_up and osd.is_in for osd in new):
+            yield f"{self.machine} has no new OSD that is up and in"
+        storage = work.read().storage
+        if storage is None:
+            yield "Ceph could not be asked"
+        elif storage.unclean:
+            yield f"{storage.unclean} placement groups have not all their copies yet"
+
+
+def subject(number: str, machine: str) -> str:
+    """Returns the subject of the replacement of an OSD's disk."""
+    return on_machine(f"osd.{number}", machine)
+
+
+def find(cluster: LiveCluster, cloud: LivingCloud, machine: str, number: str) -> FailedOsd:
+    """Returns an OSD of a machine. Raises UserError if the machine has no such OSD, or if Ceph cannot be asked."""
+    here = in_pods.osds_of(cluster, machine)
+    if number not in here:
+        has = f"it has {', '.join(here)}" if here else "it has none"
+        raise UserError(f"{machine} has no OSD {number} in Ceph's tree: {has}.")
+    osds = {each.number: each for each in in_pods.all_osds(cluster)}
+    beside = tuple(osds[each].identity for each in here if each != number)
+    is_up, devices = osds[number].is_up, in_pods.devices_of(cluster, number)
+    place = _has_place(cloud, machine, is_up=is_up)
+    return FailedOsd(number, machine, osds[number].identity, beside, is_up, place, devices)
+
+
+def begun(cluster: LiveCluster, cloud: LivingCloud, machine: str, operation: CloudOperation) -> FailedOsd:
+    """Returns the OSD whose replacement is under way. It may be purged, and another one may have its number."""
+    (number,) = operation.osds
+    is_up = any(each.is_up for each in in_pods.all_osds(cluster) if each.identity == operation.identity)
+    place = _has_place(cloud, machine, is_up=is_up)
+    return FailedOsd(number, machine, operation.identity, operation.beside, is_up, place)
+
+
+def _has_place(cloud: LivingCloud, machine: str, *, is_up: bool) -> bool:
+    """Whether as many hosts have an OSD that is up, without that of the machine, as a pool has copies."""
+    if not (found := cloud.storage):
+        return False
+    others = {**found.up, machine: found.up.get(machine, 0) - is_up}
+    return sum(count > 0 for count in others.values()) >= max((pool.copies for pool in found.pools), default=1)
