@@ -5,20 +5,27 @@ Nodes and pods are simulated, and no program answers in a pod: the lists of memb
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
+from blueprint.plan.nodes import Node
 from cluster.api import Api, ApiError
 from cluster.objects import Object, listed, text
+from cluster.pod_exec import CommandOutput
 from contract import HOSTNAME, NAME
 from operations.live_cluster import LiveCluster
 from operations.living.cloud import LivingCloud
 from operations.operation_lease import REPLACEMENT, CloudOperation, current, held
-from operations.replacement import in_pods
+from operations.replacement import disk_steps, failed_member, in_pods
 from operations.replacement.dead_machine import NodeVolume, find
+from operations.replacement.disk_steps import DiskWork
 from operations.replacement.removal import OutsideCluster, Replacement
 from tests.operations.living.living_cloud import living
 from tests.operations.maintenance.small_cloud import PLAN
@@ -116,7 +123,8 @@ def test_a_member_finds_a_place_on_the_new_machine(api: Api, monkeypatch: pytest
     cluster = LiveCluster(api, PLAN, "proof", ())
     node = next(each for each in PLAN.nodes if each.name == NODES[1])
     dead = find(cluster, node)
-    assert dead.volumes == (NodeVolume(f"openstack-rabbitmq-{NODES[1]}", f"data-{member}"),)
+    directory = "/var/lib/quorate/openstack/rabbitmq"
+    assert dead.volumes == (NodeVolume(f"openstack-rabbitmq-{NODES[1]}", f"data-{member}", directory),)
     assert dead.members == (("rabbitmq", member),)
 
     forgotten: list[str] = []
@@ -191,3 +199,65 @@ def test_a_member_waits_for_its_machine_under_its_name(api: Api, monkeypatch: py
     add_node(api, NODES[0])
     until(lambda: len(running(api)) == 3)
     assert running(api)[member][0] == NODES[0]
+
+
+def test_a_member_comes_back_on_its_empty_volume(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the pod and the claim of this member go. Each run is killed before one of its changes, or ends."""
+    before, claims = running(api), claim_uids(api)
+    (member,) = [name for name, (node, _) in before.items() if node == NODES[2]]
+    found = next(each for each in PLAN.nodes if each.name == NODES[2])
+    node = replace(found, machine=replace(found.machine, host_key="ssh-ed25519 A"))
+    cluster = LiveCluster(api, PLAN, "proof", ())
+    cloud = living(PLAN, {member: "its disk is away"})
+    forgotten: list[str] = []
+    emptied: list[str] = []
+
+    def forget_broker(_cluster: LiveCluster, _quorum: str, gone: str) -> str:
+        assert member not in running(api)
+        forgotten.append(gone)
+        return ""
+
+    def shell(place: Node, script: str, _seconds: float) -> CommandOutput:
+        assert member not in running(api)
+        emptied.append(f"{place.name}: {script.splitlines()[0]}")
+        return CommandOutput("", "", 0)
+
+    monkeypatch.setattr(in_pods, "broker_runs", nothing)
+    monkeypatch.setattr(in_pods, "forget_broker", forget_broker)
+    disk = failed_member.find(cluster, node, member)
+    assert (disk.volume, disk.identity) == (f"openstack-rabbitmq-{node.name}", claims[f"data-{member}"])
+    assert disk.reasons(cloud, cluster) == []
+    for steps in (disk.removal(), disk.end()[:-1]):
+        for changes in range(1, 4):
+            operation = CloudOperation(disk.subject, REPLACEMENT)
+            with killed_after(api, changes), held(api, operation, "dev", print) as lease:
+                disk_steps.run(steps, DiskWork(cluster, lease, lambda: cloud, print, shell))
+    assert set(forgotten) == {member}
+    assert emptied == [f"{node.name}: DIRECTORY=/var/lib/quorate/openstack/rabbitmq"]
+    until(lambda: len(running(api)) == 3)
+    after = running(api)
+    assert after[member][0] == node.name
+    assert [name for name, each in before.items() if after[name] != each] == [member]
+    assert [name for name, uid in claim_uids(api).items() if claims[name] != uid] == [f"data-{member}"]
+
+
+def claim_uids(api: Api) -> dict[str, str]:
+    found = listed(api.ask("GET", f"{BASE}/persistentvolumeclaims"), "items")
+    return {text(each, "metadata", "name"): text(each, "metadata", "uid") for each in found}
+
+
+@contextmanager
+def killed_after(api: Api, changes: int) -> Generator[None]:
+    """Kills this thread's run before the change that follows so many others. Changes of the Lease do not count."""
+    ask, left = api.ask, changes
+
+    def counted(method: str, path: str, *rest: Any, **named: Any) -> Object:
+        nonlocal left
+        if method != "GET" and "/leases" not in path and threading.current_thread() is threading.main_thread():
+            if not left:
+                raise Interrupted
+            left -= 1
+        return ask(method, path, *rest, **named)
+
+    with patch.object(api, "ask", counted), suppress(Interrupted):
+        yield

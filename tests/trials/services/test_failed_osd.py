@@ -23,7 +23,8 @@ def test_the_disk_of_an_osd_is_replaced(
         notes = ceph.begin(cluster)
         cloud = RealCeph(tmp_path, cluster)
         use_real(monkeypatch, cloud)
-        failures = (disk_fails, disk_is_given_up, another_is_down)
-        judge(
-            in_turn("Ceph", failures, lambda name, failure: ceph.trial(name, cluster, lambda _: failure(cloud)), notes)
-        )
+
+        def trial(name: str, failure: Callable[[RealCeph], list[str]]) -> Proof:
+            return ceph.trial(name, cluster, lambda _: failure(cloud))
+
+        judge(in_turn("Ceph", (disk_fails, disk_is_given_up, another_is_down), trial, notes))
