@@ -20,8 +20,8 @@ def await_whole(  # noqa: PLR0913 - as many words of one message
     lease: HeldLease,
     say: Callable[[str], None],
     failure: str,
-    *,
     again: str = "run --end again: it goes on waiting",
+    *,
     limit: float | None = None,
 ) -> None:
     """Waits until `missing` returns nothing, and says what it returns when that changes.

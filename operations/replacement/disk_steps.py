@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from console.errors import UserError
 from operations.live_cluster import LiveCluster
 from operations.living.cloud import LivingCloud
 from operations.operation_lease import NAME, CloudOperation, HeldLease
@@ -35,9 +36,19 @@ class DiskWork:
     shell: Shell
 
     def wait(self, missing: Callable[[], list[str]], limit: float | None = None) -> None:
-        """Waits until nothing is missing. Raises UserError after a while, or after so many seconds (`limit`)."""
+        """Waits until nothing is missing. Raises UserError after a while, or after so many seconds (`limit`).
+
+        What could not be asked is missing too: a busy monitor answers the next time.
+        """
+
+        def found() -> list[str]:
+            try:
+                return missing()
+            except UserError as error:
+                return [str(error)]
+
         failure = f"The replacement of {self.lease.operation.subject} waits"
-        await_whole(missing, self.lease, self.say, failure, again=AGAIN, limit=limit)
+        await_whole(found, self.lease, self.say, failure, AGAIN, limit=limit)
 
 
 @dataclass(frozen=True)

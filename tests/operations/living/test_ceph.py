@@ -104,6 +104,9 @@ def test_placement_groups_below_their_least_copies(state: str, stops: bool) -> N
     pgmap = {"pgs_by_state": [{"state_name": state, "count": 4}], "num_pgs": 4}
     found = read(with_status(pgmap=pgmap))
     assert any(each.startswith("4 placement groups do not serve") for each in found.troubles) == stops
+    storage = ceph.storage(with_status(pgmap=pgmap | {"unfound_objects": 2}))
+    assert storage
+    assert (storage.stopped, storage.unfound) == (4 if stops else 0, 2)
 
 
 def test_an_error_of_health_is_a_trouble_and_a_warning_a_note() -> None:

@@ -1,6 +1,7 @@
-"""`quorate replace --osd` with real monitors and OSDs: the commands of the operation run on a real monitor.
+"""`quorate replace` of disks with real monitors and OSDs: the commands of the operation run on a real monitor.
 
-The API server of the Lease is the small cloud in memory; the members of other quorums count.
+The API server is that of the small cloud in memory, and a monitor's program stops and starts as its pod does there. The
+members of other quorums count.
 """
 
 from __future__ import annotations
@@ -8,7 +9,8 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,14 +25,15 @@ from operations import cloud_pods, operation_lease, wholeness_wait
 from operations.cloud_pods import PodAnswer
 from operations.live_cluster import LiveCluster
 from operations.living import answers, ceph
+from operations.living.answers import Answer
 from operations.living.cloud import LivingCloud
 from operations.replacement import in_pods
 from tests.operations.maintenance.small_cloud import Killed
 from tests.operations.replacement.dying_cloud import stack_file
 from tests.operations.replacement.failing_disk import DiskCloud, use
 from tests.stacks import ROOT
-from trials.services.ceph import START, STORAGE, CephCluster
-from trials.services.testbed import Broken, require, until
+from trials.services.ceph import MONITORS, START, STORAGE, CephCluster
+from trials.services.testbed import Broken, ServiceMachine, require, until
 
 
 class RealCeph(DiskCloud):
@@ -51,29 +54,61 @@ class RealCeph(DiskCloud):
         if self.killed_at and self.killed_at in " ".join(command):
             self.killed_at = ""
             raise Killed
-        name, said = self._on_monitor('"$@" 2>/run/errors; echo "@@$?"; cat /run/errors', *command)
+        monitor = self._monitor()
+        script = '"$@" 2>/run/errors; echo "@@$?"; cat /run/errors'
+        said = monitor.run(["sh", "-c", script, "sh", *command], seconds=120)
         output, _, rest = said.partition("@@")
         code, _, errors = rest.partition("\n")
-        return PodAnswer(name, CommandOutput(output, errors, int(code)))
+        return PodAnswer(monitor.name, CommandOutput(output, errors, int(code)))
 
     def read(self) -> LivingCloud:
-        name, said = self._on_monitor(answers.script(ceph.QUESTIONS))
-        return replace(super().read(), storage=ceph.storage({name: answers.parsed(said)}))
+        found = super().read()
+        first = self._monitor().name
+        asked = {
+            name: self._answer(name, list(ceph.QUESTIONS) if name == first else [ceph.MONITOR]) for name in MONITORS
+        }
+        monitors = ceph.read("ceph-mon", MONITORS, asked)
+        quorums = tuple(monitors if each.name == monitors.name else each for each in found.quorums)
+        return replace(found, quorums=quorums, storage=ceph.storage(asked))
 
-    def _on_monitor(self, script: str, *words: str) -> tuple[str, str]:
-        monitor = next(machine for machine in self.ceph.monitors.values() if machine.runs)
-        return monitor.name, monitor.run(["sh", "-c", script, "sh", *words], seconds=120)
+    def _answer(self, name: str, questions: Sequence[str]) -> Answer:
+        monitor = self.ceph.monitors[name]
+        if not monitor.runs:
+            return Answer(problem="its container is terminated", is_down=True)
+        script = answers.script({each: ceph.QUESTIONS[each] for each in questions})
+        command = ["env", f"POD_NAME={name}", "sh", "-c", script]
+        return answers.parsed(monitor.run(command, seconds=120))
+
+    def _delete_pod(self, name: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        self.ceph.kill(name)
+        return super()._delete_pod(name, body)
+
+    def _free(self, name: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        member = self.bound[name].removeprefix("data-")
+        self.ceph.monitors[member].run(["sh", "-c", "rm -rf /var/lib/ceph/mon/*"])
+        self.ceph.start(member)
+        return super()._free(name, body)
+
+    def _monitor(self) -> ServiceMachine:
+        return next(machine for machine in self.ceph.monitors.values() if machine.runs)
 
     def replace(self, host: str, osd: int, **values: Any) -> int:
         """Runs `quorate replace` for an OSD."""
+        return self.command(host, osd=str(osd), **values)
+
+    def command(self, machine: str, **values: Any) -> int:
+        """Runs `quorate replace`, which may be killed."""
         try:
-            return replacement.run(ROOT, "cloud", ReplaceRequest(host, osd=str(osd), **values))
+            return replacement.run(ROOT, "cloud", ReplaceRequest(machine, **values))
         finally:
             self.forget_holder()
 
     def real(self, osd: int) -> in_pods.Osd | None:
-        """Returns an OSD of the real Ceph by its number."""
-        return next((each for each in in_pods.all_osds(self.cluster()) if each.number == str(osd)), None)
+        """Returns an OSD of the real Ceph by its number. A monitor of a busy host may answer late."""
+        for _ in range(4):
+            with suppress(UserError):
+                return next((each for each in in_pods.all_osds(self.cluster()) if each.number == str(osd)), None)
+        raise Broken("no monitor answers")
 
     def is_up(self, osd: int) -> bool:
         return (found := self.real(osd)) is not None and found.is_up
@@ -171,6 +206,34 @@ def another_is_down(cloud: RealCeph) -> list[str]:
     require(cloud.leases == {}, "a refusal has left its Lease")
     cloud.ceph.start(STORAGE[2])
     return [f"refused: {reasons}", f"all were ready after {cloud.ceph.wait_ready():.0f} s"]
+
+
+def monitors_disk_fails(cloud: RealCeph) -> list[str]:
+    """The local volume of a monitor that runs is given up: it leaves Ceph's map, and comes back empty."""
+    member = MONITORS[1]
+    machine = cloud.homes[member]
+    began = time.monotonic()
+    require(cloud.command(machine, member=member, is_dead=True) == 0, "the command did not end with 0")
+    removed = time.monotonic() - began
+    require(member not in cloud.ceph.ceph("mon", "dump"), "Ceph still lists the monitor")
+    cloud.ceph.more()
+    began = time.monotonic()
+    require(cloud.command(machine, member=member, end=True) == 0, "the command did not end with 0")
+    ended = time.monotonic() - began
+    require(sorted(cloud.ceph.quorum(member)) == list(MONITORS), "the monitor is not in the quorum")
+    return [f"removed in {removed:.0f} s while it ran; `--end`, with its empty disk, took {ended:.0f} s"]
+
+
+def osd_is_killed(cloud: RealCeph) -> list[str]:
+    """kill -9 of one OSD of a host with two: it starts again alone."""
+    host, killed, other = STORAGE[0], 0, 3
+    pid = cloud.process(host, other)
+    os.kill(cloud.process(host, killed), signal.SIGKILL)
+    down = until("Ceph calls the OSD down", lambda: not cloud.is_up(killed), START, 0.5)
+    back = until("it is up again", lambda: cloud.is_up(killed), START, 0.5)
+    require(cloud.process(host, other) == pid, "the other OSD of the host was restarted")
+    cloud.ceph.wait_ready()
+    return [f"Ceph called it down after {down:.0f} s, and it was up again {back:.0f} s later"]
 
 
 def until_refused(cloud: RealCeph) -> str:

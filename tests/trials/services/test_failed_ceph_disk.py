@@ -7,7 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.trials.services.failed_osd import RealCeph, another_is_down, disk_fails, disk_is_given_up, use_real
+from tests.trials.services.failed_ceph_disk import (
+    RealCeph,
+    another_is_down,
+    disk_fails,
+    disk_is_given_up,
+    monitors_disk_fails,
+    osd_is_killed,
+    use_real,
+)
 from tests.trials.services.judge import judge
 from trials.services import ceph, testbed
 from trials.services.containers import TriedContainer
@@ -15,7 +23,7 @@ from trials.trial_report import Proof, in_turn
 
 
 @pytest.mark.heavy
-def test_the_disk_of_an_osd_is_replaced(
+def test_disks_of_ceph_are_replaced(
     ceph_root: Path, containers: Mapping[str, TriedContainer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with testbed.ServiceTestbed(ceph_root) as around:
@@ -27,4 +35,5 @@ def test_the_disk_of_an_osd_is_replaced(
         def trial(name: str, failure: Callable[[RealCeph], list[str]]) -> Proof:
             return ceph.trial(name, cluster, lambda _: failure(cloud))
 
-        judge(in_turn("Ceph", (disk_fails, disk_is_given_up, another_is_down), trial, notes))
+        failures = (disk_fails, osd_is_killed, disk_is_given_up, another_is_down, monitors_disk_fails)
+        judge(in_turn("Ceph", failures, trial, notes))
