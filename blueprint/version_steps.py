@@ -41,10 +41,10 @@ BACKEND = "networks"
 AUTHORITY = "authority"
 """A certificate authority, such as `authority etcd`, or keys, `authority serviceAccounts`. Its version is the
 generation in use and those that are trusted, as in `1 of 1+2`; one that is not recorded has only the first."""
-ETCD, CLUSTER, SERVICE_ACCOUNTS = "etcd", "kubernetes", "serviceAccounts"
+ETCD, CLUSTER, SERVICE_ACCOUNTS, COMPUTES = "etcd", "kubernetes", "serviceAccounts", "computes"
 """Names of these, in the stack file too."""
-_USERS = {ETCD: "members", CLUSTER: "kubelets", SERVICE_ACCOUNTS: "API servers"}
-"""Those that restart one after the other when an authority or key is replaced."""
+_USERS = {ETCD: "members", CLUSTER: "kubelets", SERVICE_ACCOUNTS: "API servers", COMPUTES: "computes"}
+"""Those that use another authority or key one after the other."""
 _FIRST = "1 of 1"
 
 TABLE: Mapping[str, Steps] = {
@@ -257,14 +257,14 @@ def _untrusted(before: Versions, after: Versions) -> Iterator[VersionProblem]:
             yield VersionProblem(
                 VersionFault.UNTRUSTED,
                 f"{key}.uses",
-                f"{use}, which {who} that were not restarted do not trust yet",
+                f"{use}, which {who} do not trust yet",
                 f"{used}, with trusts: {sorted({used, use})}; deploy that to all {who} first",
             )
         if used not in trust:
             yield VersionProblem(
                 VersionFault.UNTRUSTED,
                 f"{key}.trusts",
-                f"without {used}, which {who} that were not restarted still use",
+                f"without {used}, which {who} still use",
                 f"{sorted({used, use})} until all of them use {use}" if use in trusted else f"{sorted({used, use})}",
             )
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from blueprint.plan.nodes import Node
 from blueprint.plan.plan import Plan
-from components import joining, k8s_master, kubelet, machine_metrics, preparation, virt_host
+from components import compute_certificate, joining, k8s_master, kubelet, machine_metrics, preparation, virt_host
 from components.k8s_master import kubernetes_authority, node_dns, node_loss
 from components.k8s_master.pki import Pki
 from components.machine import MachineArgs, MachinePoolArgs, Parts
@@ -30,7 +30,7 @@ def _parts(plan: Plan, nodes: Sequence[Node], certificates: Pki) -> Parts:
     found = prepared + kubelet.parts(node) + node_loss.parts(plan) + node_dns.parts() + directories.parts(plan, node)
     found += machine_metrics.parts(plan, node)
     if COMPUTE_POOL in node.roles:
-        found += Parts(certificates.compute_files(nodes))
+        found += compute_certificate.parts(plan, nodes, certificates)
     if MASTER_POOL in node.roles:
         return found + k8s_master.master_parts(plan, node, certificates)
     files = (*certificates.discovery_file(plan.masters[0]), kubelet.join_file(node))

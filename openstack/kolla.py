@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from blueprint.openstack.projects.process_definition import ConfigurationFile, Container, NodeFile, ProcessDefinition
+from blueprint.openstack.projects.process_definition import ConfigurationFile, Container, ProcessDefinition
 from openstack.config import formats
 from openstack.config.layers import ConfigFile, Reveal, WrittenFile
 from openstack.definition import JobDefinition
@@ -105,23 +105,21 @@ def job_data(job: JobDefinition, files: FileSet) -> dict[str, str]:
 def _process_json(process: ProcessDefinition, container: Container, files: FileSet) -> str:
     copied = files.copied(destinations(process, container, files))
     owned = ("/var/log/kolla", *((container.data,) if container.data else ()), *container.owns)
-    return _config_json(container.command, container.user, copied, owned, container.node_files)
+    return _config_json(container.command, container.user, copied, owned)
 
 
-def _config_json(
-    command: str, user: str, copied: Sequence[Copied], owned: Sequence[str], of_node: Sequence[NodeFile] = ()
-) -> str:
-    files: list[dict[str, object]] = [
-        *(_copy(f"{each.directory}/{each.name}", each.path, each.owner or user) for each in copied),
-        *({**_copy(each.source, each.path, each.owner), "optional": True} for each in of_node),
-    ]
+def _config_json(command: str, user: str, copied: Sequence[Copied], owned: Sequence[str]) -> str:
     document = {
         "command": command,
-        "config_files": files,
+        "config_files": [
+            {
+                "source": f"{each.directory}/{each.name}",
+                "dest": each.path,
+                "owner": each.owner or user,
+                "perm": "0600",
+            }
+            for each in copied
+        ],
         "permissions": [{"path": path, "owner": f"{user}:kolla", "recurse": True} for path in owned],
     }
     return json.dumps(document, indent=2) + "\n"
-
-
-def _copy(source: str, path: str, owner: str) -> dict[str, object]:
-    return {"source": source, "dest": path, "owner": owner, "perm": "0600"}

@@ -17,9 +17,7 @@ def planned_versions(plan: Plan) -> dict[str, str]:
     found = {OPENSTACK: settings.release}
     if not settings.has_existing_machines:
         found[KUBERNETES] = settings.kubernetes
-        for name, generations in settings.certificates.by_name.items():
-            if not generations.is_first:
-                found[f"{AUTHORITY} {name}"] = str(generations)
+        found |= {f"{AUTHORITY} {name}": each for name, each in settings.certificates.recorded.items()}
     if settings.has_ovn:
         found[BACKEND] = "ovn"
     for service in plan.processes:

@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import Field
 
 from blueprint.stackfile.values import Strict
-from blueprint.version_steps import CLUSTER, ETCD, SERVICE_ACCOUNTS
+from blueprint.version_steps import CLUSTER, COMPUTES, ETCD, SERVICE_ACCOUNTS
 
 KEY = "quorate:certificates"
 Generation = Annotated[int, Field(ge=1, le=1000)]
@@ -50,8 +50,21 @@ class CertificateGenerations(Strict):
     service_accounts: Annotated[Generations, Field(description="the keys that sign the tokens of service accounts")] = (
         Generations()
     )
+    computes: Annotated[
+        Generations, Field(description="the authority by which computes let each other move virtual machines")
+    ] = Generations()
 
     @property
     def by_name(self) -> Mapping[str, Generations]:
         """The generations by their name in the stack file, and in the record of a deployment."""
-        return {ETCD: self.etcd, CLUSTER: self.kubernetes, SERVICE_ACCOUNTS: self.service_accounts}
+        return {
+            ETCD: self.etcd,
+            CLUSTER: self.kubernetes,
+            SERVICE_ACCOUNTS: self.service_accounts,
+            COMPUTES: self.computes,
+        }
+
+    @property
+    def recorded(self) -> Mapping[str, str]:
+        """What a deployment records of them: those that are not the first alone, by the same names."""
+        return {name: str(each) for name, each in self.by_name.items() if not each.is_first}

@@ -30,7 +30,7 @@ ENCRYPTION = f"{KUBERNETES}/encryption.conf"
 """Configuration with which API servers encrypt Secrets in etcd. It is in kubeadm's directory for keys, which kubeadm
 mounts into the API server's pod. Its name does not end with .yaml, because only objects do below `secrets/`."""
 COMPUTE = "/etc/quorate/compute"
-"""Directory on a compute with the certificate for migrations. Container nova-libvirt mounts it (openstack/projects)."""
+"""Directory on a compute with the certificate for migrations (components/compute_certificate)."""
 SIGNING, TRUSTED = f"{KUBERNETES}/signing-ca.crt", f"{KUBERNETES}/trusted-ca.crt"
 """Certificates of Kubernetes' authorities for controller managers, once there was more than one: that of the one in use
 alone, since they refuse to sign with several in `ca.crt`; and all that are trusted, always in the same order, so that
@@ -50,7 +50,7 @@ Contents = Mapping[str, str]
 class Pki:
     """Certificates and keys of a stack. `keyring`: derives their secrets, and has those that machines were given.
 
-    `generations`: of etcd's authority, of Kubernetes', and of the keys that sign the tokens of service accounts.
+    `generations`: of the authorities, and of the keys that sign the tokens of service accounts.
     """
 
     def __init__(
@@ -99,9 +99,10 @@ class Pki:
         authority = f"{COMPUTE}/ca.crt"
         paths = [f"{COMPUTE}/tls.{end}" for end in ("crt", "key")]
         placeholders = {path: {node.name: placeholder(path) for node in computes} for path in paths}
-        contents = self._contents(placeholders, lambda reveal: _computes(computes, reveal))
+        generations = self._generations.computes
+        contents = self._contents(placeholders, lambda reveal: _computes(computes, generations.uses, reveal))
         return (
-            *self._files([authority], lambda reveal: {authority: _compute_authority(reveal).pair.public}),
+            *self._files([authority], lambda reveal: {authority: _trusted(_compute_authority, generations, reveal)}),
             *(File(path, _at(contents, path), mode=0o600, secret=True, by_node=True) for path in paths),
         )
 
@@ -173,8 +174,8 @@ def _trusted(authority: Callable[[int, Reveal], Authority], generations: Generat
     return "".join(authority(each, reveal).pair.public for each in ordered)
 
 
-def _compute_authority(reveal: Reveal) -> Authority:
-    return Authority("compute-ca", reveal("compute-ca"))
+def _compute_authority(generation: int, reveal: Reveal) -> Authority:
+    return Authority("compute-ca", reveal(_key("compute-ca", generation)), generation)
 
 
 def _etcd_member(master: Node, generations: Generations, reveal: Reveal) -> Iterator[tuple[str, str]]:
@@ -214,14 +215,15 @@ def _token_keys(generation: int, reveal: Reveal) -> Pair:
     return key_pair(reveal(_key("service-accounts", generation)))
 
 
-def _computes(computes: Sequence[Node], reveal: Reveal) -> dict[str, dict[str, str]]:
+def _computes(computes: Sequence[Node], generation: int, reveal: Reveal) -> dict[str, dict[str, str]]:
     """Returns certificate and key of each compute: by path, the texts by node name."""
-    authority = _compute_authority(reveal)
+    authority = _compute_authority(generation, reveal)
     found: dict[str, dict[str, str]] = {}
     for node in computes:
         # A client compares the address that it connects to.
         own = dict.fromkeys((node.address, node.machine.addresses.get("migration", node.address)))
-        pair = authority.member(node.name, [IPv4Address(each) for each in own], reveal(f"compute/{node.name}"))
+        key = _key(f"compute/{node.name}", generation)
+        pair = authority.member(node.name, [IPv4Address(each) for each in own], reveal(key))
         for path, text in _pair(f"{COMPUTE}/tls", pair):
             found.setdefault(path, {})[node.name] = text
     return found

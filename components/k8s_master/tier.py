@@ -11,7 +11,6 @@ from typing import Any
 import contract
 from blueprint.plan.nodes import Node
 from blueprint.plan.plan import Plan
-from blueprint.stackfile.certificate_generations import Generations
 from components.component import Component, Facts, plain
 from components.k8s_master import (
     api_proxy,
@@ -38,7 +37,7 @@ class Etcd(Component[Plan]):
     @staticmethod
     def facts(args: Plan) -> Facts:
         members = [{"node": node.name, "server": node.server, "address": node.address} for node in args.members]
-        return plain(members=members, **_recorded("authority", args.settings.certificates.etcd))
+        return plain(members=members)
 
     def build(self, name: str, args: Plan) -> None:
         """Creates no resources: the files of etcd's members belong to their machines."""
@@ -69,20 +68,13 @@ class MasterTier(Component[Plan]):
             {"node": node.name, "server": node.server, "rack": node.rack or "", "address": node.address}
             for node in args.masters
         ]
-        generations = args.settings.certificates
-        authority = _recorded("kubernetes_authority", generations.kubernetes)
-        keys = _recorded("service_account_keys", generations.service_accounts)
-        return plain(masters=masters, version=kubernetes(args), **authority, **keys)
+        generations = args.settings.certificates.recorded
+        return plain(masters=masters, version=kubernetes(args), **({"generations": generations} if generations else {}))
 
     def build(self, name: str, args: Plan) -> None:
         self.etcd = Etcd(f"{name}-etcd", args, self.child())
         if calico.is_installed(args):
             self.calico = Calico(f"{name}-calico", args, self.child())
-
-
-def _recorded(fact: str, generations: Generations) -> dict[str, str]:
-    """Returns the fact that records generations; {} for the first alone."""
-    return {} if generations.is_first else {fact: str(generations)}
 
 
 def master_parts(plan: Plan, master: Node, certificates: Pki) -> Parts:

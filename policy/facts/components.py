@@ -95,11 +95,6 @@ class EtcdFacts(ComponentFacts):
     def members(self) -> tuple[MemberFacts, ...]:
         return _members(self._facts.at("members"))
 
-    @property
-    def authority(self) -> str:
-        """Generations of the authority, such as "1 of 1+2" (blueprint/version_steps.py); "" if there is only one."""
-        return self._facts.at("authority").text()
-
 
 class MasterTierFacts(ComponentFacts):
     """The masters of a Kubernetes cluster."""
@@ -111,14 +106,12 @@ class MasterTierFacts(ComponentFacts):
         return _members(self._facts.at("masters"))
 
     @property
-    def kubernetes_authority(self) -> str:
-        """Generations of Kubernetes' authority, as those of etcd's."""
-        return self._facts.at("kubernetesAuthority").text()
+    def generations(self) -> Mapping[str, str]:
+        """Generations of authorities and keys by name, such as "1 of 1+2" (blueprint/version_steps.py).
 
-    @property
-    def service_account_keys(self) -> str:
-        """Generations of the keys that sign tokens of service accounts, as those of etcd's authority."""
-        return self._facts.at("serviceAccountKeys").text()
+        Those of which there is only the first are left out.
+        """
+        return self._facts.at("generations").texts()
 
 
 @dataclass(frozen=True)

@@ -2,18 +2,7 @@
 
 from __future__ import annotations
 
-from blueprint.version_steps import (
-    AUTHORITY,
-    BACKEND,
-    BROKER,
-    CEPH,
-    CLUSTER,
-    DATABASE,
-    ETCD,
-    KUBERNETES,
-    OPENSTACK,
-    SERVICE_ACCOUNTS,
-)
+from blueprint.version_steps import AUTHORITY, BACKEND, BROKER, CEPH, DATABASE, KUBERNETES, OPENSTACK
 from contract import OVN
 from formats import image_reference
 from policy.facts.programs import QuorumKind
@@ -34,14 +23,8 @@ def deployed_versions(facts: Facts) -> dict[str, str]:
             found[OPENSTACK] = cloud.release
         if cloud.has_ovn:
             found[BACKEND] = OVN
-    for etcd in facts.etcds:
-        if etcd.authority:
-            found[f"{AUTHORITY} {ETCD}"] = etcd.authority
     for tier in facts.master_tiers:
-        if tier.kubernetes_authority:
-            found[f"{AUTHORITY} {CLUSTER}"] = tier.kubernetes_authority
-        if tier.service_account_keys:
-            found[f"{AUTHORITY} {SERVICE_ACCOUNTS}"] = tier.service_account_keys
+        found |= {f"{AUTHORITY} {name}": each for name, each in tier.generations.items()}
     for machine in facts.machines:
         for document in machine.of_kind("ClusterConfiguration") if machine.is_master else ():
             found[KUBERNETES] = str(document.get("kubernetesVersion", "")).removeprefix("v")

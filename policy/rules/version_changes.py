@@ -69,7 +69,8 @@ def version_step_supported(facts: Facts, update: VersionUpdate) -> Iterator[Rule
     severity=Severity.CRITICAL,
     rationale="Members change one after the other, so that the old and the new state run side by side. A member whose "
     "certificate others do not trust, or that does not trust theirs, is cut off from the quorum. An API server "
-    "refuses tokens whose key it does not trust, and the pods that have them.",
+    "refuses tokens whose key it does not trust, and the pods that have them. Computes that do not trust each other "
+    "move no virtual machines.",
     sources=(RuleSource("project", "Updates", 10),),
     remediation="Replace an authority or key in three deployments: trust both generations, use the new one, trust it "
     "alone.",

@@ -318,6 +318,7 @@ def test_only_computes_have_a_certificate_for_migrations() -> None:
             is_compute = "compute" in each.roles
             assert found.node_secret_files.keys() == (own if is_compute else set()), each.name
             assert ("/etc/quorate/compute/ca.crt" in found.secret_files) is is_compute
+            assert ("use-compute-certificate" in {step.name for step in found.steps}) is is_compute
 
 
 def test_etcd_restarts_for_a_new_certificate_and_its_quorum_is_asked() -> None:

@@ -86,15 +86,13 @@ def _containers(
                 yield TriedContainer(name, container["name"], container["args"][0], files, {}, variables, ready)
             continue
         instructions = json.loads(seen[_CONFIG])
-        entries = instructions["config_files"]
         yield TriedContainer(
             workload=name,
             name=container["name"],
             command=instructions["command"],
             files={
                 each["dest"]: ContainerFile(seen[each["source"]], each["owner"], each["perm"])
-                for each in entries
-                if each["source"] in seen or not each.get("optional")  # a file of the node
+                for each in instructions["config_files"]
             },
             directories={each["path"]: each["owner"].partition(":")[0] for each in instructions.get("permissions", ())},
             variables=variables,

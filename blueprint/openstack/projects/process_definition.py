@@ -139,19 +139,6 @@ class ConfigurationFile:
 
 
 @dataclass(frozen=True, kw_only=True, config=_STRICT)
-class NodeFile:
-    """A file of the node that Kolla's start script copies, so that its owner is a user of the container.
-
-    A node without the file is left out: its machine was not set up by Quorate.
-    """
-
-    source: Text
-    """Path in the container, below one of its `host_paths`."""
-    path: Text
-    owner: Text
-
-
-@dataclass(frozen=True, kw_only=True, config=_STRICT)
 class Container:
     """A container of a process's pod.
 
@@ -177,8 +164,6 @@ class Container:
     """Files that the container reads, with their paths. A file that neither the project nor the stack file provides is
     left out."""
     host_paths: tuple[HostPath, ...] = ()
-    node_files: tuple[NodeFile, ...] = ()
-    """Files of the node that the container reads at another path or with another owner."""
     data: str | None = None
     """Directory in the container at which the process's volume is mounted; None without a volume."""
     owns: tuple[str, ...] = ()

@@ -96,7 +96,6 @@ _FORMS: Mapping[str, Any] = {
     "ports": forms.Port,
     "files": forms.ConfigurationFile,
     "host_paths": forms.HostPath,
-    "node_files": forms.NodeFile,
     "sizes": forms.Sizes,
     "production": forms.Resources,
     "lab": forms.Resources,

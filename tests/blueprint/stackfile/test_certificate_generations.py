@@ -25,7 +25,7 @@ def test_the_first_generation_is_not_recorded() -> None:
     assert recorded({"uses": 2, "trusts": [2]}) == "2 of 2"
 
 
-@pytest.mark.parametrize("name", ["kubernetes", "serviceAccounts"])
+@pytest.mark.parametrize("name", ["computes", "kubernetes", "serviceAccounts"])
 def test_other_authorities_and_keys_have_generations_too(name: str) -> None:
     def versions(generations: dict[str, Any]) -> dict[str, str]:
         return planned_versions(plan(parsed(full_size("100", certificates={name: generations}))))

@@ -195,6 +195,27 @@ def test_the_authority_of_computes_signs_nothing_else() -> None:
     assert text not in others.values()
 
 
+def test_a_further_generation_of_the_authority_of_computes_is_trusted_before_it_signs() -> None:
+    computes = plan(load_file(STACKS["dev"])).carrying("compute")
+
+    def files(generations: Generations) -> tuple[str, dict[str, dict[str, str]]]:
+        trusted, *own = Pki(KEYRING, CertificateGenerations(computes=generations)).compute_files(computes)
+        (text,) = written((trusted,)).values()
+        return text, of_nodes(tuple(own))
+
+    one, both, other, alone = map(files, (Generations(), *REPLACEMENT))
+    assert (one[1], other[1]) == (both[1], alone[1]), "the first and the third deployment change only what is trusted"
+    old, new = x509.load_pem_x509_certificates(both[0].encode())
+    assert set(x509.load_pem_x509_certificates(other[0].encode())) == {old, new}
+    assert ([old], [new]) == tuple(x509.load_pem_x509_certificates(each[0].encode()) for each in (one, alone))
+    assert (old.not_valid_after_utc.year, new.not_valid_after_utc.year) == (2036, 2041)
+    for end in ("crt", "key"):
+        before, after = (each[1][f"{pki.COMPUTE}/tls.{end}"] for each in (one, other))
+        assert not set(before.values()) & set(after.values())
+    for text in other[1][f"{pki.COMPUTE}/tls.crt"].values():
+        x509.load_pem_x509_certificate(text.encode()).verify_directly_issued_by(new)
+
+
 def test_without_the_root_secret_files_contain_placeholders() -> None:
     made = Pki(Keyring("kubernetes", None))
     contents = written(made.kubernetes_files())

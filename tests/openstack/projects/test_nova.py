@@ -54,16 +54,12 @@ def test_without_certificates_libvirt_has_no_port() -> None:
 
 
 def test_the_certificate_is_the_one_that_the_machine_has() -> None:
-    """Libvirt and QEMU look for it under names of their own, QEMU as the user in qemu.conf."""
-    (mount,) = (path for path in LIBVIRT.host_paths if path.path == pki.COMPUTE)
-    assert {file.source.rpartition("/")[0] for file in LIBVIRT.node_files} == {mount.mount}
-    assert {file.source.rpartition("/")[2] for file in LIBVIRT.node_files} == {"ca.crt", "tls.crt", "tls.key"}
+    """Libvirt looks for it in directories of its own, QEMU in that of qemu.conf; what they read is the node's."""
     guests = options(WIRING, "nova-libvirt", "qemu.conf")
-    directory = str(guests["default_tls_x509_cert_dir"]).strip('"')
-    names = {
-        file.path.removeprefix(f"{directory}/") for file in LIBVIRT.node_files if f'"{file.owner}"' == guests["user"]
-    }
-    assert names == {"ca-cert.pem", "server-cert.pem", "server-key.pem", "client-cert.pem", "client-key.pem"}
+    mounts = {path.mount: path.path for path in LIBVIRT.host_paths if path.path.startswith(pki.COMPUTE)}
+    assert mounts == {f"/etc/pki/{name}": f"{pki.COMPUTE}/pki/{name}" for name in ("CA", "libvirt", "qemu")}
+    assert all(path.read_only for path in LIBVIRT.host_paths if path.mount in mounts)
+    assert str(guests["default_tls_x509_cert_dir"]).strip('"') in mounts
 
 
 def test_computes_know_each_other_by_derived_keys() -> None:
@@ -90,13 +86,3 @@ def test_ssh_reads_its_configuration(tmp_path: Path) -> None:
     expected = {"port 8022", "user nova", "hostkeyalias quorate-computes", "stricthostkeychecking true"}
     assert expected <= set(lines)
     assert [port.number for port in PROCESSES["nova-ssh"].containers[0].ports] == [migrations.PORT]
-
-
-def test_a_node_without_the_certificate_starts_too() -> None:
-    """A machine that Quorate does not set up has none."""
-    files = kolla.FileSet(NOVA.configure(WIRING, "nova-libvirt"))
-    written = json.loads(kolla.data(PROCESSES["nova-libvirt"], files)["config.json"])["config_files"]
-    of_node = [each for each in written if each["source"].startswith("/var/lib/kolla/compute/")]
-    assert len(of_node) == len(LIBVIRT.node_files)
-    assert all(each["optional"] and each["perm"] == "0600" for each in of_node)
-    assert not any("optional" in each for each in written if each not in of_node)

@@ -7,7 +7,7 @@ from policy.rules.version_changes import (
     version_step_supported,
 )
 from tests.policy.cases import case
-from tests.policy.world import UNKNOWN, Given, cloud, etcd, machine, quorum, workload
+from tests.policy.world import UNKNOWN, Given, cloud, machine, quorum, workload
 
 step, together, live = version_step_supported, one_version_at_a_time, live_upgrade_has_operation
 trusted = authority_trusted_before_use
@@ -48,19 +48,17 @@ def now(
     ]
 
 
-def generations(authority: object) -> Given:
-    """etcd, whose authority has these generations."""
-    return etcd().but(authority=authority)
+def generations(given: object, name: str = "etcd") -> Given:
+    """A master tier with these generations of an authority or key; `name`: as in the stack file."""
+    return Given("quorate:k8s:MasterTier", "masters", {"masters": [], "generations": {name: given}})
 
 
-def token_keys(generations: object) -> Given:
-    """Masters whose API servers have these generations of the keys of service accounts."""
-    return Given("quorate:k8s:MasterTier", "masters", {"masters": [], "serviceAccountKeys": generations})
+def token_keys(given: object) -> Given:
+    return generations(given, "serviceAccounts")
 
 
-def kubernetes(generations: object) -> Given:
-    """Masters whose authority of Kubernetes has these generations."""
-    return Given("quorate:k8s:MasterTier", "masters", {"masters": [], "kubernetesAuthority": generations})
+def kubernetes(given: object) -> Given:
+    return generations(given, "kubernetes")
 
 
 BOTH = {**BASE, "authority etcd": "1 of 1+2"}
@@ -182,8 +180,8 @@ CASES = (
         now(),
         generations("2 of 1+2"),
         fails="previous",
-        message="quorate:certificates.etcd.uses: 2, which members that were not restarted do not trust yet; expected "
-        "1, with trusts: [1, 2]; deploy that to all members first",
+        message="quorate:certificates.etcd.uses: 2, which members do not trust yet; expected 1, "
+        "with trusts: [1, 2]; deploy that to all members first",
     ),
     case(
         trusted,
@@ -192,8 +190,8 @@ CASES = (
         now(),
         generations("2 of 2"),
         fails="previous",
-        message="quorate:certificates.etcd.trusts: without 1, which members that were not restarted still use; "
-        "expected [1, 2] until all of them use 2",
+        message="quorate:certificates.etcd.trusts: without 1, which members still use; expected "
+        "[1, 2] until all of them use 2",
     ),
     case(
         trusted,
@@ -213,8 +211,8 @@ CASES = (
         now(),
         kubernetes("2 of 1+2"),
         fails="previous",
-        message="quorate:certificates.kubernetes.uses: 2, which kubelets that were not restarted do not trust yet; "
-        "expected 1, with trusts: [1, 2]; deploy that to all kubelets first",
+        message="quorate:certificates.kubernetes.uses: 2, which kubelets do not trust yet; expected 1, "
+        "with trusts: [1, 2]; deploy that to all kubelets first",
     ),
     case(
         trusted,
@@ -223,8 +221,8 @@ CASES = (
         now(),
         kubernetes("2 of 2"),
         fails="previous",
-        message="quorate:certificates.kubernetes.trusts: without 1, which kubelets that were not restarted still use; "
-        "expected [1, 2] until all of them use 2",
+        message="quorate:certificates.kubernetes.trusts: without 1, which kubelets still use; expected "
+        "[1, 2] until all of them use 2",
     ),
     case(trusted, "the nodes' authority is unknown", deployed(BASE), now(), kubernetes(UNKNOWN), undecided="previous"),
     case(trusted, "both keys of tokens are accepted", deployed(BASE), now(), token_keys("1 of 1+2"), passes="previous"),
@@ -236,8 +234,8 @@ CASES = (
         now(),
         token_keys("2 of 1+2"),
         fails="previous",
-        message="quorate:certificates.serviceAccounts.uses: 2, which API servers that were not restarted do not trust "
-        "yet; expected 1, with trusts: [1, 2]; deploy that to all API servers first",
+        message="quorate:certificates.serviceAccounts.uses: 2, which API servers do not trust yet; expected "
+        "1, with trusts: [1, 2]; deploy that to all API servers first",
     ),
     case(
         trusted,
@@ -246,10 +244,29 @@ CASES = (
         now(),
         token_keys("2 of 2"),
         fails="previous",
-        message="quorate:certificates.serviceAccounts.trusts: without 1, which API servers that were not restarted "
-        "still use; expected [1, 2] until all of them use 2",
+        message="quorate:certificates.serviceAccounts.trusts: without 1, which API servers still use; "
+        "expected [1, 2] until all of them use 2",
     ),
     case(trusted, "the keys of tokens are unknown", deployed(BASE), now(), token_keys(UNKNOWN), undecided="previous"),
+    case(trusted, "computes trust both", deployed(BASE), now(), generations("1 of 1+2", "computes"), passes="previous"),
+    case(
+        trusted,
+        "a compute uses the new authority at once",
+        deployed(BASE),
+        now(),
+        generations("2 of 2", "computes"),
+        fails="previous",
+        message="quorate:certificates.computes.uses: 2, which computes do not trust yet; expected 1, with trusts: "
+        "[1, 2]; deploy that to all computes first",
+    ),
+    case(
+        trusted,
+        "all generations are unknown",
+        deployed(BASE),
+        now(),
+        Given("quorate:k8s:MasterTier", "masters", {"masters": [], "generations": UNKNOWN}),
+        undecided="previous",
+    ),
     case(trusted, "what was deployed is unknown", deployed(UNKNOWN), undecided="previous"),
     case(trusted, "what is deployed is unknown", deployed(BASE), now(), generations(UNKNOWN), undecided="previous"),
     case(live, "nothing changes", deployed(BASE), now(target="live"), passes="previous"),
