@@ -34,6 +34,8 @@ class FailedOsd:
     """Whether other OSDs can take its data."""
     devices: str = ""
     """Its disks, such as sdb; "" if they are not known."""
+    is_begun: bool = False
+    """Whether a run has begun: Ceph's own answer decides from then on when it may be purged."""
 
     @property
     def subject(self) -> str:
@@ -50,14 +52,16 @@ class FailedOsd:
         return {"osds": (self.number,), "identity": self.identity, "beside": self.beside}
 
     def reasons(self, cloud: LivingCloud, cluster: LiveCluster) -> list[str]:
-        return [*cloud.problems, *self._data(cloud), *self._stops(cluster)]
+        return [*cloud.problems, *([] if self.is_begun else (*self._data(cloud), *self._stops(cluster)))]
 
     def _data(self, cloud: LivingCloud) -> Iterator[str]:
         """Yields why data could be on this disk only."""
         if not (found := cloud.storage):
             yield "no monitor of Ceph tells what its OSDs have; make the monitors answer first"
             return
-        first = f"start the OSDs that have them. {self.number} stays until then: it may have the only copy"
+        first = (
+            f"wait while they look for copies, or start OSDs that have them: OSD {self.number} may have the only ones"
+        )
         if found.stopped:
             yield f"{found.stopped} placement groups do not serve: {first}"
         if found.unfound:
@@ -153,7 +157,7 @@ def begun(cluster: LiveCluster, cloud: LivingCloud, machine: str, operation: Clo
     (number,) = operation.osds
     is_up = any(each.is_up for each in in_pods.all_osds(cluster) if each.identity == operation.identity)
     place = _has_place(cloud, machine, is_up=is_up)
-    return FailedOsd(number, machine, operation.identity, operation.beside, is_up, place)
+    return FailedOsd(number, machine, operation.identity, operation.beside, is_up, place, is_begun=True)
 
 
 def _has_place(cloud: LivingCloud, machine: str, *, is_up: bool) -> bool:

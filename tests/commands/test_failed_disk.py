@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ from commands import replacement
 from commands.plan.replaced_server import NewMachine
 from commands.replacement import ReplaceRequest
 from console.errors import UserError
-from operations.replacement import disk_steps, failed_osd
+from operations.live_cluster import LiveCluster
+from operations.replacement import disk_steps, failed_osd, in_pods
 from tests.operations.maintenance.small_cloud import Killed
 from tests.operations.replacement.dying_cloud import stack_file
 from tests.operations.replacement.failing_disk import DiskCloud, use
@@ -121,7 +123,7 @@ def test_all_reasons_are_named_at_once_and_nothing_is_changed(
     before = cloud.whole()
     with pytest.raises(UserError, match=r"osd\.0 on storage1 may not be removed:") as refused:
         remove("storage1", osd="0")
-    assert "3 placement groups do not serve: start the OSDs that have them" in str(refused.value)
+    assert "3 placement groups do not serve: wait while they look for copies, or start OSDs that" in str(refused.value)
     assert "(2 PGs are or would become offline). Start other OSDs first" in str(refused.value)
     assert str(refused.value).endswith("Nothing was changed.")
     assert cloud.whole() == before
@@ -239,6 +241,40 @@ def test_a_broker_that_has_another_volume_already_is_not_forgotten(cloud: DiskCl
     cloud.end_claim = elsewhere  # type: ignore[method-assign]
     remove("messaging2", member="rabbitmq-1")
     assert done(cloud) == ["delete claim data-rabbitmq-1", "delete pod rabbitmq-1"]
+
+
+def test_the_next_monitor_is_not_removed_by_a_run_that_goes_on(cloud: DiskCloud) -> None:
+    """It has started on a free node of its pool before the run was killed."""
+    end_claim = cloud.end_claim
+
+    def elsewhere(name: str) -> None:
+        end_claim(name)
+        cloud.claims[name] = "openstack-ceph-mon-database4"
+        cloud.add("ceph-mon-1", "ceph-mon", "database3", "StatefulSet")
+        cloud.listed.add("ceph-mon-1")
+
+    cloud.end_claim = elsewhere  # type: ignore[method-assign]
+    assert killed_after(cloud, 9, "database2", member="ceph-mon-1", is_dead=True)
+    assert done(cloud)[-1] == "delete pod ceph-mon-1"
+    remove("database2", member="ceph-mon-1")
+    assert done(cloud).count("ceph mon remove ceph-mon-1") == 1
+    assert "ceph-mon-1" in cloud.listed
+
+
+def test_an_answer_that_comes_late_ends_no_wait(
+    cloud: DiskCloud, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ask = in_pods.blocks_purge
+    late = ["ceph-mon was not asked"]
+
+    def asked(cluster: LiveCluster, osds: Sequence[str]) -> str:
+        if late:
+            raise UserError(late.pop())
+        return ask(cluster, osds)
+
+    monkeypatch.setattr(in_pods, "blocks_purge", asked)
+    assert remove("storage1", osd="0") == 0
+    assert "  waits: ceph-mon was not asked\n" in capsys.readouterr().out
 
 
 def test_a_pod_that_does_not_end_is_named(cloud: DiskCloud) -> None:

@@ -135,10 +135,11 @@ def test_the_disk_of_a_purged_osd_is_left_alone(node: Path) -> None:
 
 def test_an_osd_is_not_started_again_once_it_is_purged(node: Path) -> None:
     (node / "lvm").write_text(lvm(a="0", b="3"))
-    (node / "map").write_text(osd_map(a=0))
+    (node / "map").write_text(osd_map(a=0, b=3))
     (node / "ends").write_text("3\n")
     with started(node):
-        until("the other one", lambda: lines(node / "started") == ["0"], 60, 0.05)
+        until("it has ended", (node / "run/ceph-osd.3.asok").exists, 60, 0.05)
+        (node / "map").write_text(osd_map(a=0))
         until("the purged one", lambda: "Ceph has purged OSD 3" in (node / "log").read_text(), 60, 0.05)
         assert not (node / "run/ceph-osd.3.asok").exists()
 

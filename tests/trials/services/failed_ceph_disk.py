@@ -156,7 +156,7 @@ def disk_fails(cloud: RealCeph) -> list[str]:
     down = until("Ceph calls the OSD down", lambda: not cloud.is_up(lost), START, 1)
     until("its disk is not activated", lambda: cloud.said(host, f"OSD {lost} has ended"), START, 1)
     require(not cloud.ceph.active(host), "the pod is ready without one of its OSDs")
-    require(cloud.replace(host, lost, plan=True) == 0, "the plan refuses an OSD that is down")
+    admitted = until("the plan admits it", lambda: cloud.replace(host, lost, plan=True) == 0, START, 1)
     removed = timed(cloud, "osd purge", host, lost, is_dead=True)
     require(cloud.real(lost) is None, "the OSD was not purged")
     until("its disk is left alone", lambda: cloud.said(host, f"Ceph has purged OSD {lost}"), START, 1)
@@ -169,7 +169,8 @@ def disk_fails(cloud: RealCeph) -> list[str]:
     after = cloud.real(lost)
     require(bool(after and after.is_up and before and after.identity != before.identity), f"OSD {lost} is {after}")
     return [
-        f"Ceph called the OSD down after {down:.0f} s; the other OSD of the host went on in the same process",
+        f"Ceph called the OSD down after {down:.0f} s, and the plan admitted its removal {admitted:.0f} s later",
+        "the other OSD of the host ran on in the same process",
         f"removed in {removed:.0f} s, with a run that was killed before `osd purge`; the next OSD got its number",
         f"`--end` took {ended:.0f} s after the new disk",
     ]
@@ -178,6 +179,7 @@ def disk_fails(cloud: RealCeph) -> list[str]:
 def disk_is_given_up(cloud: RealCeph) -> list[str]:
     """The only OSD of a host runs, and is given up: it is purged after a new one has its data, and stays off."""
     host, lost, new = STORAGE[1], 1, 4
+    until("the plan admits it", lambda: cloud.replace(host, lost, plan=True) == 0, START, 1)
     removed = timed(cloud, "", host, lost, is_dead=True)
     found = cloud.real(lost)
     require(bool(found and found.is_up and not found.is_in), f"OSD {lost} is {found}")
