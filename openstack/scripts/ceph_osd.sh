@@ -18,7 +18,8 @@ for disk in sum(json.loads(sys.stdin.read() or "{}").values(), []):
         ceph-volume raw list $(ls /dev/ceph-osd-* 2>/dev/null) | python3 -c '
 import json, sys
 for disk in json.loads(sys.stdin.read() or "{}").values():
-    print(disk["osd_id"], disk["osd_uuid"], disk["device"])'
+    if "device" in disk:  # otherwise its database is left alone, and the disk is gone
+        print(disk["osd_id"], disk["osd_uuid"], disk["device"])'
     } | awk '!seen[$2]++'
 }
 

@@ -47,7 +47,7 @@ class DiskWork:
             except UserError as error:
                 return [str(error)]
 
-        failure = f"The replacement of {self.lease.operation.subject} waits"
+        failure = f"{self.lease.operation.subject} is not replaced"
         await_whole(found, self.lease, self.say, failure, AGAIN, limit=limit)
 
 

@@ -118,20 +118,20 @@ class FailedOsd:
         return []
 
     def _await_whole(self, work: DiskWork) -> str:
-        work.wait(lambda: [*self._lacks(work), *incomplete(work.read(), self.machine)], COPIED)
+        work.wait(lambda: list(self._missing(work.cluster, work.read())), COPIED)
         return ""
 
-    def _lacks(self, work: DiskWork) -> Iterator[str]:
-        here = in_pods.osds_of(work.cluster, self.machine)
+    def _missing(self, cluster: LiveCluster, cloud: LivingCloud) -> Iterator[str]:
+        here = in_pods.osds_of(cluster, self.machine)
         known = {self.identity, *self.beside}
-        new = [osd for osd in in_pods.all_osds(work.cluster) if osd.number in here and osd.identity not in known]
+        new = [osd for osd in in_pods.all_osds(cluster) if osd.number in here and osd.identity not in known]
         if not any(osd.is_up and osd.is_in for osd in new):
             yield f"{self.machine} has no new OSD that is up and in"
-        storage = work.read().storage
-        if storage is None:
-            yield "Ceph could not be asked"
-        elif storage.unclean:
-            yield f"{storage.unclean} placement groups have not all their copies yet"
+        if cloud.storage is None:
+            yield "no monitor of Ceph tells whether it has all copies"
+        elif cloud.storage.unclean:
+            yield f"{cloud.storage.unclean} placement groups have not all their copies yet"
+        yield from incomplete(cloud, self.machine)
 
 
 def subject(number: str, machine: str) -> str:

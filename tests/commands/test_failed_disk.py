@@ -38,7 +38,7 @@ def waits_for(reason: str) -> Any:
     """Expects that a run gives up to wait for something of Ceph, after 0.1 s in place of a day."""
     stack = ExitStack()
     stack.enter_context(patch.object(failed_osd, "COPIED", 0.1))
-    stack.enter_context(pytest.raises(UserError, match=rf"waits after 0.1 s:\n  - {reason}"))
+    stack.enter_context(pytest.raises(UserError, match=rf"is not replaced after 0.1 s:\n  - {reason}"))
     return stack
 
 

@@ -91,7 +91,8 @@ def test_each_prepared_disk_gets_its_osd_once(node: Path) -> None:
         each: {"osd_id": number, "osd_uuid": each, "device": f"/dev/sd{each}"}
         for each, number in {"b": 3, "c": 5}.items()
     }
-    (node / "raw").write_text(json.dumps(raw))
+    without_disk = {"d": {"osd_uuid": "d", "device_db": "/dev/sdz"}}
+    (node / "raw").write_text(json.dumps(without_disk | raw))
     with started(node):
         until("three OSDs", lambda: len(lines(node / "started")) == 3, 60, 0.05)
     assert sorted(lines(node / "activated")) == [
