@@ -179,7 +179,7 @@ def disk_fails(cloud: RealCeph) -> list[str]:
 def disk_is_given_up(cloud: RealCeph) -> list[str]:
     """The only OSD of a host runs, and is given up: it is purged after a new one has its data, and stays off."""
     host, lost, new = STORAGE[1], 1, 4
-    until("the plan admits it", lambda: cloud.replace(host, lost, plan=True) == 0, START, 1)
+    whole(cloud)
     removed = timed(cloud, "", host, lost, is_dead=True)
     found = cloud.real(lost)
     require(bool(found and found.is_up and not found.is_in), f"OSD {lost} is {found}")
@@ -202,6 +202,7 @@ def disk_is_given_up(cloud: RealCeph) -> list[str]:
 
 def another_is_down(cloud: RealCeph) -> list[str]:
     """An OSD of another host is down: Ceph would have too few copies, and the command refuses."""
+    whole(cloud)
     cloud.ceph.kill(STORAGE[2])
     until("Ceph calls it down", lambda: not cloud.is_up(2), START, 1)
     reasons = until_refused(cloud)
@@ -245,6 +246,15 @@ def until_refused(cloud: RealCeph) -> str:
     except UserError as refusal:
         return " ".join(str(refusal).split())
     raise Broken("the command did not refuse")
+
+
+def whole(cloud: RealCeph) -> None:
+    """Waits until Ceph has all copies, and has had them for some seconds: its figures are seconds old."""
+    for _ in range(3):
+        until(
+            "Ceph has all copies", lambda: (found := cloud.read().storage) is not None and not found.unclean, START, 1
+        )
+        time.sleep(5)
 
 
 def timed(cloud: RealCeph, killed_at: str, host: str, osd: int, **values: Any) -> float:
