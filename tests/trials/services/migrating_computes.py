@@ -141,14 +141,20 @@ class MigratingCompute:
         (daemon,) = self.machine.processes("libvirtd")
         return self.machine.run(["nsenter", f"--target={daemon}", "--mount", "--root", *words], seconds=seconds)
 
-    def reaches(self, other: MigratingCompute, query: str = "") -> bool:
-        """Whether libvirt on this compute connects to the other one's. `query`: of the URI."""
+    def connect(self, other: MigratingCompute, query: str = "") -> str:
+        """Connects libvirt's client on this compute to the other one's libvirtd. Returns what it says if that fails.
+
+        `query`: of the URI.
+        """
         try:
             self.in_pod("virsh", f"--connect={other.uri}{query}", "hostname")
         except subprocess.CalledProcessError as error:
             print(f"{self.node.name} to {other.node.name}: {error.stderr.strip()}", flush=True)
-            return False
-        return True
+            return error.stderr.strip()
+        return ""
+
+    def reaches(self, other: MigratingCompute) -> bool:
+        return not self.connect(other)
 
     def await_daemon(self) -> None:
         """Waits until libvirtd answers on this compute."""
@@ -214,7 +220,7 @@ def connections(found: Sequence[MigratingCompute]) -> Generator[list[bool]]:
     over = threading.Event()
 
     def connect() -> None:
-        while not over.is_set():
+        while not over.wait(0.2):
             results.append(first.reaches(second))
             results.append(second.reaches(first))
 
