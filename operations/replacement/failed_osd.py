@@ -12,6 +12,7 @@ from typing import Any
 
 from console.errors import UserError
 from operations.live_cluster import LiveCluster
+from operations.living.ceph import Storage
 from operations.living.cloud import LivingCloud
 from operations.operation_lease import CloudOperation, on_machine
 from operations.replacement import in_pods
@@ -64,6 +65,11 @@ class FailedOsd:
         )
         if found.stopped:
             yield f"{found.stopped} placement groups do not serve: {first}"
+        # Ceph's figures of placement groups, by which `ok-to-stop` answers, are seconds old; its tree is not.
+        hosts = _hosts_without(found, self.machine, is_up=self.is_up)
+        for pool in found.pools if self.is_up else ():
+            if hosts < pool.least:
+                yield f"pool {pool.name} serves with {pool.least} copies, and {hosts} hosts have another OSD that is up"
         if found.unfound:
             yield f"{found.unfound} objects are not found on any OSD that is up: {first}"
 
@@ -164,5 +170,11 @@ def _has_place(cloud: LivingCloud, machine: str, *, is_up: bool) -> bool:
     """Whether as many hosts have an OSD that is up, without that of the machine, as a pool has copies."""
     if not (found := cloud.storage):
         return False
-    others = {**found.up, machine: found.up.get(machine, 0) - is_up}
-    return sum(count > 0 for count in others.values()) >= max((pool.copies for pool in found.pools), default=1)
+    hosts = _hosts_without(found, machine, is_up=is_up)
+    return hosts >= max((pool.copies for pool in found.pools), default=1)
+
+
+def _hosts_without(storage: Storage, machine: str, *, is_up: bool) -> int:
+    """Returns the number of hosts with an OSD that is up, if one of the machine is lost."""
+    left = {**storage.up, machine: storage.up.get(machine, 0) - is_up}
+    return sum(count > 0 for count in left.values())

@@ -139,6 +139,14 @@ def test_all_reasons_are_named_at_once_and_nothing_is_changed(
     assert do("storage1", osd="0", plan=True) == 0, "one that is down stops nothing more"
 
 
+def test_an_osd_stays_while_another_host_has_none_that_is_up(cloud: DiskCloud) -> None:
+    """Also if Ceph's manager has not heard of that yet, and admits the stop."""
+    cloud.down.add("3")
+    with pytest.raises(UserError, match="pool p serves with 2 copies, and 1 hosts have another OSD that is up"):
+        remove("storage2", osd="2")
+    assert do("storage1", osd="0", plan=True) == 0, "its host has another one"
+
+
 @pytest.mark.parametrize(
     ("node", "part"),
     [("storage1", {"osd": "0"}), ("storage2", {"osd": "2"}), ("messaging2", {"member": "rabbitmq-1"})],
