@@ -138,7 +138,11 @@ class _Session:
         reasons = [*signs(cloud, dead, cloud.plan.settings.ssh), *unsafe(cloud, dead)]
         difference = change.difference if change else ""
         under_way = current(self._cluster.api)
-        foreseen = replacement_text.ForeseenReplacement(dead, self._request.new.name, reasons, difference, under_way)
+        here = {quorum for quorum, _ in dead.members}
+        sizes = {each.name: each.size for each in cloud.quorums if each.name in here and each.size}
+        foreseen = replacement_text.ForeseenReplacement(
+            dead, self._request.new.name, reasons, difference, under_way, sizes
+        )
         print(printable(replacement_text.shown(self._cluster, foreseen)), end="")
         return 3 if reasons else 0
 

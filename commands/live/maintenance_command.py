@@ -169,11 +169,7 @@ class _Session:
         return 0 if foreseen.leave.may_go else 3
 
     def _show_pool(self, wanted: Batches) -> int:
-        count = -(-len(wanted.domains) // wanted.size)
-        print(
-            f"Pool {wanted.pool}: {len(wanted.domains)} in {count} batches of at most {wanted.size}; a run stops when "
-            f"more than {wanted.max_failed} have failed. The plan of the first batch:\n"
-        )
+        print(plan_text.pool(wanted, self._command.text if self._command else ""))
         cloud = self._read()
         under_way = current(self._cluster.api)
         first = [self._foreseen(domain, cloud) for domain in wanted.domains[: wanted.size]]

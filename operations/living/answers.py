@@ -19,9 +19,9 @@ _NOT_FOUND = {"126", "127"}
 PATIENCE = 15
 """Seconds after which a member that has not answered a question counts as silent. Project figure: a member that works
 answers within 2 s on a busy machine; the programs' own limits are lower, so that they can say what is wrong."""
-DISK, CERTIFICATES, BACKUPS = "disk", "certificates", "backups"
+DISK, SIZE, CERTIFICATES, BACKUPS = "disk", "size", "certificates", "backups"
 """Names of the questions for the file system of the member's data, and for certificates and backups on its machine."""
-_ASIDE = frozenset({DISK, CERTIFICATES, BACKUPS})
+_ASIDE = frozenset({DISK, SIZE, CERTIFICATES, BACKUPS})
 """Questions that the machine answers, also if the member does not run."""
 
 
@@ -124,3 +124,9 @@ def disk_use(answer: Answer) -> tuple[str, ...]:
     words = answer.parts.get(DISK, "").split()
     used = next((each.removesuffix("%") for each in words if each.endswith("%")), "")
     return (f"its disk is {used} % full",) if used.isdecimal() and int(used) >= limits.FULL else ()
+
+
+def bytes_of_data(answer: Answer) -> int | None:
+    """Returns how much a member has on its disk, by the answer of `du -sk`; None if it is not known."""
+    kibibytes = answer.parts.get(SIZE, "").split("\t")[0]
+    return 1024 * int(kibibytes) if kibibytes.isdecimal() else None

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from operations.living.answers import DISK, Answer, Unanswered, disk_use
+from operations.living.answers import DISK, SIZE, Answer, Unanswered, bytes_of_data, disk_use
 from operations.living.quorum import LivingMember, LivingQuorum, heard
 
 STATUS = "replication"
@@ -21,6 +21,7 @@ CLIENT = "mariadb --no-defaults --protocol=socket --socket=/tmp/mysqld.sock --co
 QUESTIONS = {
     STATUS: f'{CLIENT} "{_SQL}"',
     DISK: "df -Pk /var/lib/mysql",
+    SIZE: "du -sk /var/lib/mysql",
 }
 
 
@@ -56,12 +57,14 @@ def read(name: str, declared: Sequence[str], answers: Mapping[str, Answer]) -> L
     primary = [each for each in found.values() if each.is_primary]
     views = Counter(each.view for each in primary)
     view = max(views, key=lambda each: views[each], default=None)
+    size = max((each for answer in answers.values() if (each := bytes_of_data(answer))), default=None)
     return LivingQuorum(
         name,
         "galera",
         tuple(silent.get(member) or _member(member, found[member], view, answers[member]) for member in declared),
         serves=any(each.has_data for each in primary) if found else None,
-        figures=tuple(_figures(primary)),
+        figures=tuple(_figures(primary, size)),
+        size=size,
         troubles=(_SPLIT,) if len({each.view[0] for each in primary}) > 1 else (),
         notes=tuple(_notes(found)),
     )
@@ -98,10 +101,12 @@ def _behind(found: _Replication) -> Iterator[str]:
         yield f"it pauses all writers by flow control: {queue:.0f} transactions wait in its receive queue"
 
 
-def _figures(primary: Sequence[_Replication]) -> Iterator[str]:
+def _figures(primary: Sequence[_Replication], size: int | None) -> Iterator[str]:
     if primary:
         yield f"primary component of {max(each.number('wsrep_cluster_size') for each in primary):.0f}"
         yield f"receive queue {max(each.number('wsrep_local_recv_queue') for each in primary):.0f}"
+    if size:
+        yield f"{size / 2**20:.0f} MiB on disk"
 
 
 def _notes(found: Mapping[str, _Replication]) -> Iterator[str]:

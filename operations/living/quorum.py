@@ -47,6 +47,8 @@ class LivingQuorum:
     """Whether it has a majority, by its own program; None if no member could be asked."""
     figures: tuple[str, ...] = ()
     """What its program measures, such as the size of a database, in words."""
+    size: int | None = None
+    """Bytes that the member with the most data has on its disk; None if that is not known, or was not asked."""
     troubles: tuple[str, ...] = ()
     """What is wrong with the quorum as a whole, such as an alarm."""
     notes: tuple[str, ...] = ()

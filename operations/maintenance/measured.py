@@ -6,7 +6,11 @@ long, not a promise.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
+
+from console.progress import duration
+from contract import COMPUTE_POOL, CONTROLLER_POOL
 
 SOURCE = "[lab]: every node of the lab drained in turn, two cores, 2026-11-26, docs/cloud.md"
 DRAINS: Mapping[str, str] = {
@@ -18,8 +22,10 @@ DRAINS: Mapping[str, str] = {
 SILENCES: Mapping[str, int] = {"placement-api": 77, "neutron-server": 71, "horizon": 56, "keystone": 27}
 """Longest silence of an API in seconds while nodes were drained, by its process."""
 
+MOVE = 33.5
+"""Seconds of the live migration that MIGRATION is about."""
 MIGRATION = (
-    "33.5 s for an instance of 160 MiB without KVM, with 0 of 167 pings lost and a longest gap of 0.3 s "
+    f"{MOVE} s for an instance of 160 MiB without KVM, with 0 of 167 pings lost and a longest gap of 0.3 s "
     "(lab of two cores, 2026-11-28, docs/cloud.md)"
 )
 """How long a live migration took, and what the instance's tenant noticed."""
@@ -30,6 +36,24 @@ REBOOT = (
     "(lab of two cores whose machines are containers, 2026-11-30, docs/cloud.md)"
 )
 """How long a reboot took."""
+REBOOTS: Mapping[str, int] = {COMPUTE_POOL: 195, CONTROLLER_POOL: 320}
+"""The same in seconds until the machine is whole, by its pool."""
+
+
+def moves(hosts: Iterable[str]) -> str:
+    """Returns how long it takes to move instances away. `hosts`: the compute of each; those of one go one by one."""
+    most = max(Counter(hosts).values(), default=0)
+    return f"takes: about {duration(most * MOVE)}, at {MOVE} s each; more memory takes longer" if most else ""
+
+
+def reboots(pool: str, machines: int) -> str:
+    """Returns how long it takes to reboot so many machines of a pool until each is whole; "" if none was measured."""
+    if not (seconds := REBOOTS.get(pool)):
+        return ""
+    return (
+        f"All reboots take about {duration(machines * seconds)}, one after the other at {duration(seconds)} each, "
+        "beside the moves of instances."
+    )
 
 
 def drain(processes: Iterable[str]) -> str:

@@ -11,6 +11,7 @@ from openstack.config.wiring import ENVIRONMENT
 from operations.living.cloud import OSD, workload_of
 from operations.living.leaving import Leave
 from operations.maintenance import measured
+from operations.maintenance.batches import Batches
 from operations.maintenance.failure_domains import MaintenanceDomain
 from operations.maintenance.instances import Instance, Outlook
 from operations.maintenance.machine_command import REBOOT, is_held
@@ -56,6 +57,16 @@ def shown(found: Foreseen, under_way: CloudOperation | None) -> str:
     actions = list(_actions(found))
     source = [measured.SOURCE] if any("[lab]" in line for line in actions) else []
     return "\n".join((*_head(found, under_way), "", *actions, *source, "", *_way_back(found))) + "\n"
+
+
+def pool(wanted: Batches, command: str) -> str:
+    """Returns what precedes the plans of the first batch of a pool. `command`: what would run on each."""
+    count = -(-len(wanted.domains) // wanted.size)
+    took = measured.reboots(wanted.pool, len(wanted.domains)) if command == REBOOT else ""
+    return (
+        f"Pool {wanted.pool}: {len(wanted.domains)} in {count} batches of at most {wanted.size}; a run stops when "
+        f"more than {wanted.max_failed} have failed. {took}{' ' if took else ''}The plan of the first batch:\n"
+    )
 
 
 def _head(found: Foreseen, under_way: CloudOperation | None) -> Iterator[str]:
@@ -104,6 +115,8 @@ def _details(found: Foreseen, step: MaintenanceStep) -> Iterator[str]:
 def _moves(found: Sequence[tuple[Instance, Outlook]]) -> Iterator[str]:
     yield f"touches: {len(found)} instances, one at a time from each compute, to where Nova's scheduler puts them"
     yield from (f"- {each.called}, {each.status}, of project {each.project}: {what.says}" for each, what in found)
+    if took := measured.moves(each.host for each, what in found if what.way == "live"):
+        yield took
     ways = Counter(what.way for _, what in found)
     yield from (f"tenants: {ways[way]} {notice}" for way, notice in _NOTICES.items() if ways[way])
     if ways["stops"]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
+from console.progress import duration
 from contract import COMPUTE_POOL, CONTROLLER_POOL, MASTER_POOL, STORAGE_POOL
 
 SOURCE = "labs of few servers on two busy cores, 2026-11-30, docs/replace.md"
@@ -17,6 +18,10 @@ MEASURED: Mapping[str, str] = {
 """How long a replacement took, by the role of the machine: its removal, `up` and `--end`. Members had little data."""
 
 
+TRANSFER = 10
+"""MiB in a second that a member of Galera takes over and starts (`large_transfer` in trials/services/galera.py)."""
+
+
 def replacement(roles: Iterable[str]) -> str:
     """Returns what a replacement of a machine with these roles took, with the source; says so if none was measured."""
     known = set(roles)
@@ -24,3 +29,13 @@ def replacement(roles: Iterable[str]) -> str:
     if not found:
         return "What it takes was not measured."
     return f"Measured: {'; '.join(found)} ({SOURCE}). More data takes longer."
+
+
+def transfers(sizes: Mapping[str, int]) -> Iterator[str]:
+    """Yields how long the new members of Galera take for their data. `sizes`: bytes of a member, by its quorum."""
+    for quorum, size in sizes.items():
+        mebibytes = size / 2**20
+        yield (
+            f"The new member of {quorum} takes over {mebibytes:.0f} MiB: about {duration(mebibytes / TRANSFER)} at "
+            f"{TRANSFER} MiB/s (real members on one host of two cores, 2026-11-30)."
+        )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from operations.live_cluster import LiveCluster
@@ -23,6 +23,8 @@ class ForeseenReplacement:
     difference: str
     """The change of the stack file; "" if there is none."""
     under_way: CloudOperation | None
+    sizes: Mapping[str, int]
+    """Bytes of a member of each Galera with a member there."""
 
 
 def shown(cluster: LiveCluster, found: ForeseenReplacement) -> str:
@@ -53,6 +55,7 @@ def _lines(cluster: LiveCluster, found: ForeseenReplacement) -> Iterator[str]:
     yield from (does for does, _ in numbered(end(dead.name, found.new, dead.osds)))
     yield ""
     yield f"No step is undone. {durations.replacement(dead.node.roles)}"
+    yield from durations.transfers(found.sizes)
     if found.difference:
         yield ""
         yield found.difference.rstrip("\n")

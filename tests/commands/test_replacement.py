@@ -206,6 +206,7 @@ def test_a_plan_changes_nothing_and_names_what_a_run_does(
     assert (cloud.whole(), cloud.changes) == (before, [])
     assert f"-    - name: {dead} # in room" in planned
     assert "+    - name: metal4 # in room" in planned
+    assert ("The new member of mysqld takes over 1024 MiB: about " in planned) == (dead == "database2")
     remove(dead, "metal4")
     cloud.arrive("metal4")
     do(dead, end=True)

@@ -29,6 +29,8 @@ MOST = 5
 """Number of members to which the trials enlarge the cluster."""
 START = 240
 """Seconds that the start of a Galera member may take on a busy machine."""
+_DOUBLINGS = 5
+"""Of the 15 MiB that `fill` writes."""
 _SYNCED = "SET SESSION wsrep_sync_wait = 1;"
 _LOAD = Path(__file__).with_name("galera_load.py")
 _SQL = """\
@@ -382,6 +384,22 @@ def fill(cluster: GaleraCluster) -> None:
         cluster.sql("mysqld-0", f"INSERT INTO bank.filling (text) VALUES {rows}")  # noqa: S608
 
 
+def large_transfer(cluster: GaleraCluster, load: Load) -> list[str]:
+    """A member that lost its disk takes over about half a gibibyte: how many MiB in a second (the plan's figure)."""
+    fill(cluster)
+    for _ in range(_DOUBLINGS):
+        cluster.sql("mysqld-0", "INSERT INTO bank.filling (text) SELECT text FROM bank.filling", seconds=START)
+    joiner = cluster.members["mysqld-2"]
+    until("the joiner has it all", lambda: cluster.state("mysqld-2")[0] == 200, START)
+    cluster.kill("mysqld-2")
+    size = int(joiner.run(["du", "-sm", "/var/lib/mysql"]).split()[0])
+    joiner.run(["sh", "-c", "rm -rf /var/lib/mysql/*"])
+    cluster.start("mysqld-2")
+    seconds = cluster.wait_ready(*cluster.members)
+    load.more()
+    return [f"{size} MiB were taken over in {seconds:.0f} s, {size / seconds:.0f} MiB/s with the member's start"]
+
+
 def three_to_five(cluster: GaleraCluster, load: Load) -> list[str]:
     """Two more members join; then the power of all five is cut, and their disks forget what was not synced."""
     for number in range(len(cluster.members), MOST):
@@ -501,7 +519,7 @@ def _stall(cluster: GaleraCluster, load: Load, stall: Stall) -> list[str]:
 STALLS: tuple[Failure, ...] = (paused, full_disk, slow_disk, unheard, out_of_memory, wrong_clock, slow_joiner)
 CUTS: tuple[Failure, ...] = (server_cut, two_servers_cut, power_cut)
 QUICK: tuple[Failure, ...] = (one_killed, minority, full_stop, power_cut)
-HEAVY: tuple[Failure, ...] = (server_cut, two_servers_cut, donor_killed, stuck, three_to_five)
+HEAVY: tuple[Failure, ...] = (server_cut, two_servers_cut, donor_killed, large_transfer, stuck, three_to_five)
 
 
 def prove(

@@ -28,6 +28,10 @@ def budget(workload: str, allowed: int) -> dict[str, Any]:
     return {"metadata": {"name": workload}, "spec": {"selector": selector}, "status": status}
 
 
+DATA = {"mysqld": 2**30}
+"""Bytes of a member, by its quorum."""
+
+
 def living(plan: Plan, lost: Mapping[str, str] | None = None, **other: Any) -> LivingCloud:
     """A cloud whose members all count but those of `lost`, with the reason of each; `other`: fields of LivingCloud."""
     lost = lost or {}
@@ -39,7 +43,7 @@ def living(plan: Plan, lost: Mapping[str, str] | None = None, **other: Any) -> L
         for service in quorums_of(plan)
     }
     quorums = tuple(
-        LivingQuorum(name, name, tuple(_member(each, lost) for each in nodes), serves=True)
+        LivingQuorum(name, name, tuple(_member(each, lost) for each in nodes), serves=True, size=DATA.get(name))
         for name, nodes in members.items()
     )
     return replace(

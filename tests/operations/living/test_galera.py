@@ -31,6 +31,15 @@ def test_a_whole_cluster() -> None:
     assert {member.says for member in found.members} == {"Synced"}
 
 
+def test_the_size_is_that_of_the_member_with_the_most_data() -> None:
+    found = answers("galera-whole")
+    for member, kibibytes in zip(NAMES, ("1024", "", "4096"), strict=True):
+        found[member] = Answer({**found[member].parts, "size": f"{kibibytes}\t/var/lib/mysql\n"})
+    cluster = read(found)
+    assert (cluster.size, cluster.figures[-1]) == (4 * 2**20, "4 MiB on disk")
+    assert read(answers("galera-whole")).size is None
+
+
 @pytest.mark.parametrize("state", ["galera-one-lost", "galera-paused"])
 def test_a_member_that_is_lost_or_paused(state: str) -> None:
     found = read(answers(state))

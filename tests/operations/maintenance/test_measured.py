@@ -27,3 +27,16 @@ def test_the_figures_are_in_their_source() -> None:
 def test_what_was_not_measured_has_no_figure() -> None:
     assert measured.drain(["keystone"]) == ""
     assert measured.silence(["mysqld"]) == ""
+    assert measured.reboots("storage", 3) == ""
+    assert measured.moves([]) == ""
+
+
+def test_figures_are_scaled_by_instances_and_machines() -> None:
+    assert (
+        measured.moves(["cmp1"] * 4 + ["cmp2"] * 2)
+        == "takes: about 2 min 14 s, at 33.5 s each; more memory takes longer"
+    )
+    assert measured.reboots("compute", 10).startswith(
+        "All reboots take about 32 min 30 s, one after the other at 3 min 15 s"
+    )
+    assert "about 16 min 00 s" in measured.reboots("controller", 3)

@@ -20,3 +20,10 @@ def test_each_role_of_a_machine_is_named() -> None:
 
 def test_a_role_without_a_measurement_has_no_figure() -> None:
     assert durations.replacement(["virt"]) == "What it takes was not measured."
+
+
+def test_the_state_transfer_of_a_member_is_as_long_as_its_data_takes() -> None:
+    (small,) = durations.transfers({"mysqld": durations.TRANSFER * 2**20 * 60})
+    assert small.startswith(f"The new member of mysqld takes over {60 * durations.TRANSFER} MiB: about 1 min 00 s at ")
+    (large,) = durations.transfers({"neutron-mysqld": durations.TRANSFER * 2**20 * 600})
+    assert "about 10 min 00 s" in large

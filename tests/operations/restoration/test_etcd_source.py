@@ -117,8 +117,8 @@ def test_the_plan_says_what_is_lost() -> None:
     assert shown == (
         f"\nFrom the copy {LATER} on master1. Lost: all that was written after 2026-11-29 13:00 UTC (60 minutes ago).\n"
         "No API server answers meanwhile. Pods that run go on.\n"
-        "It took 30 s with three masters and 2 MiB of data (2026-11-29, containers on one host of two cores); "
-        "more data takes longer.\n"
+        "It takes about 20 s with 2 masters, longer with much data "
+        "(30 s with three and 2 MiB of data, 2026-11-29, containers on one host of two cores).\n"
         "\n"
         "  1. master1: stop etcd, also for the next boot\n"
         "  2. master3: stop etcd, also for the next boot\n"
