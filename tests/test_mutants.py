@@ -23,11 +23,16 @@ def size(given: int | None) -> int | None:
     return given | 1 if given else None
 
 
-@some
+@some(known=True)
 def other():
     def inner():
         return 2
     return inner
+
+
+@dataclass(frozen=True)
+class Kind:
+    pass
 """
 
 
@@ -70,8 +75,11 @@ def test_an_annotation_and_a_change_that_says_nothing_are_not_tried(project: Pat
         dumped("ReplaceBinaryOperator_BitOr_BitAnd", 2, 17),
         dumped("ReplaceBinaryOperator_BitOr_Pow", 2, 17),
         dumped("RemoveDecorator", 5, 0),
+        dumped("ReplaceTrueWithFalse", 5, 12),
+        dumped("ReplaceTrueWithFalse", 12, 18),  # of the dataclass
     ]
-    assert list(read(changes, project)) == [mutant()]
+    option = Mutant("blueprint/size.py", 5, 12, "core/ReplaceTrueWithFalse", 0)
+    assert list(read(changes, project)) == [mutant(), option]
 
 
 def test_a_seed_is_a_sample_of_places() -> None:
@@ -86,10 +94,11 @@ def test_a_seed_is_a_sample_of_places() -> None:
 
 
 def test_a_change_in_a_function_is_for_the_tests_that_run_it(project: Path) -> None:
-    """The decorator is the function's first line, and the innermost function counts."""
+    """Its name begins with the line of its decorator, which runs outside, and the innermost function counts."""
     seen = visits(project, size_1="ab", size_5="bc", size_7="c")
     assert seen.tests(mutant(line=2)) == ["a", "b"]
-    assert seen.tests(mutant(line=5)) == ["b", "c"]
+    assert seen.tests(mutant(line=5)) == ["a", "b", "c"]
+    assert seen.tests(mutant(line=6)) == ["b", "c"]
     assert seen.tests(mutant(line=9)) == ["b", "c"]
     assert seen.tests(mutant(line=8)) == ["c"]
 
@@ -102,8 +111,22 @@ def test_a_test_of_few_functions_is_first_and_the_longest_are_left_out(project: 
 
 
 def test_a_change_outside_of_functions_is_for_the_file_and_who_imports_it(project: Path) -> None:
+    """The tests that import one of them count too: a profile has a module in the test that imports it first only."""
+    (project / "tests").mkdir()
+    imports = {
+        "size": "from blueprint import size",
+        "user": "import blueprint.user",
+        "package": "from blueprint.whole import SIZE",
+        "beside": "import json",
+    }
+    for name, text in imports.items():
+        (project / "tests" / f"test_of_{name}.py").write_text(f"{text}\n", encoding="utf-8")
+    (project / "blueprint" / "whole").mkdir()
+    (project / "blueprint" / "whole" / "__init__.py").write_text("from ..size import size\n", encoding="utf-8")
     seen = visits(project, size_1="a", user_3="b", elsewhere_1="c")
-    assert seen.tests(mutant(line=4)) == ["a", "b"]
+    seen.seconds |= {f"tests/test_of_{name}.py::test": 1.0 for name in imports}
+    importing = [f"tests/test_of_{name}.py::test" for name in ("package", "size", "user")]
+    assert seen.tests(mutant(line=4)) == [*importing, "a", "b"]
 
 
 def test_a_test_of_the_module_s_name_is_always_run(project: Path) -> None:

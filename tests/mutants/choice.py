@@ -44,7 +44,8 @@ class Visits:
     def tests(self, mutant: Mutant) -> list[str]:
         """Returns the tests that can notice a change, those that run the fewest functions first, for a minute.
 
-        A change outside of functions is for all that run a function of the file or of one that imports it. Tests of the
+        A change outside of functions is for all that run a function of the file or of one that imports it, and for the
+        tests that import one of them: a profile sees a module run only in the test that imports it first. Tests of the
         module's own name are always among them: programs in pods run in processes of their own, which no profile sees.
         """
         function = self._function(mutant)
@@ -55,6 +56,8 @@ class Visits:
             seeing = {
                 test for name, tests in self.functions.items() if name.rpartition(":")[0] in files for test in tests
             }
+            importing = set[str]().union(*(self._importers[file] for file in files))
+            seeing |= {test for test in self.seconds if test.partition("::")[0] in importing}
         seeing |= self._named(mutant.path)
         chosen: list[str] = []
         spent = 0.0
@@ -77,13 +80,17 @@ class Visits:
         return set()
 
     def _function(self, mutant: Mutant) -> int | None:
-        """Returns the first line, of its decorators if it has any, of the innermost function around a change."""
+        """Returns the first line, of its decorators if it has any, of the innermost function around a change.
+
+        A decorator is around its function: its arguments are evaluated outside, as those of @rule with its module.
+        """
         first = None
         for node in ast.walk(self._tree(mutant.path)):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                continue
+            if node.lineno <= mutant.line <= (node.end_lineno or node.lineno):
                 start = min([node.lineno, *(each.lineno for each in node.decorator_list)])
-                if start <= mutant.line <= (node.end_lineno or start):
-                    first = max(first or 0, start)
+                first = max(first or 0, start)
         return first
 
     def _tree(self, path: str) -> ast.Module:
@@ -102,18 +109,23 @@ class Visits:
     def _importers(self) -> defaultdict[str, set[str]]:
         """Each file with the files that import it, or something of it."""
         importers: defaultdict[str, set[str]] = defaultdict(set)
-        for package in PACKAGES:
+        for package in (*PACKAGES, "tests"):
             for file in (self.root / package).rglob("*.py"):
                 path = file.relative_to(self.root).as_posix()
-                for name in _imported(self._tree(path)):
-                    importers[f"{name.replace('.', '/')}.py"].add(path)
+                for name in _imported(self._tree(path), path):
+                    module = name.replace(".", "/")
+                    importers[f"{module}.py"].add(path)
+                    importers[f"{module}/__init__.py"].add(path)
         return importers
 
 
-def _imported(tree: ast.Module) -> Iterable[str]:
+def _imported(tree: ast.Module, path: str) -> Iterable[str]:
+    """Yields the names of modules that a file imports, and of what it imports from them."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (each.name for each in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
-            yield from (f"{node.module}.{each.name}" for each in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            folder = PurePosixPath(path).parts[: -node.level] if node.level else ()
+            module = ".".join([*folder, *([node.module] if node.module else [])])
+            yield module
+            yield from (f"{module}.{each.name}" for each in node.names)

@@ -61,6 +61,11 @@ which fails wherever it runs. Decorators stay: without @rule or @property everyt
 """
 
 
+_Place = tuple[int, int]
+"""A line and a column."""
+_Span = tuple[_Place, _Place]
+
+
 @dataclass(frozen=True, order=True)
 class Mutant:
     """A change: the operator of cosmic-ray, the how manieth of its places in a file, and where that is."""
@@ -84,29 +89,35 @@ def sample(mutants: Iterable[Mutant], count: int, seed: int) -> list[Mutant]:
 
 def read(dump: Iterable[str], root: Path) -> Iterator[Mutant]:
     """Yields the changes of `cosmic-ray dump` that are tried, a line each, of the files in a directory."""
-    annotations: dict[str, list[tuple[tuple[int, int], tuple[int, int]]]] = {}
+    untried: dict[str, list[_Span]] = {}
     for line in dump:
         change: dict[str, Any] = json.loads(line)[0]["mutations"][0]
         operator = str(change["operator_name"])
         if operator.removeprefix("core/") not in OPERATORS:
             continue
         path = str(change["module_path"])
-        start: tuple[int, int] = (change["start_pos"][0], change["start_pos"][1])
-        if path not in annotations:
-            annotations[path] = list(_annotations((root / path).read_text(encoding="utf-8")))
-        if not any(first <= start < last for first, last in annotations[path]):
+        start: _Place = (change["start_pos"][0], change["start_pos"][1])
+        if path not in untried:
+            untried[path] = [_span(node) for node in _without_effect((root / path).read_text(encoding="utf-8"))]
+        if not any(first <= start < last for first, last in untried[path]):
             yield Mutant(path, *start, operator, int(change["occurrence"]))
 
 
-def _annotations(text: str) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
-    """Yields first and last place of each annotation, which Python does not evaluate, such as `int | None`."""
+def _without_effect(text: str) -> Iterator[ast.expr]:
+    """Yields annotations, which Python does not evaluate, such as `int | None`, and the options of dataclasses.
+
+    Without `frozen=True` everything works as before: the type check finds assignments. The options of other decorators
+    stay, such as `waivable=False` of a rule.
+    """
     for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.arg | ast.AnnAssign):
-            annotation = node.annotation
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            annotation = node.returns
-        else:
-            continue
-        if annotation:
-            end = (annotation.end_lineno or annotation.lineno, annotation.end_col_offset or 0)
-            yield (annotation.lineno, annotation.col_offset), end
+        if isinstance(node, ast.arg | ast.AnnAssign) and node.annotation:
+            yield node.annotation
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.returns:
+            yield node.returns
+        elif isinstance(node, ast.ClassDef):
+            calls = (each for each in node.decorator_list if isinstance(each, ast.Call))
+            yield from (each.value for call in calls for each in call.keywords if ast.unparse(call.func) == "dataclass")
+
+
+def _span(node: ast.expr) -> _Span:
+    return (node.lineno, node.col_offset), (node.end_lineno or node.lineno, node.end_col_offset or 0)
