@@ -193,6 +193,23 @@ def test_single_resources_are_not_judged() -> None:
     assert server.Analyze(request, CONTEXT) == messages.AnalyzeResponse()
 
 
+@pytest.mark.parametrize(("known", "violated"), [(False, True), (True, False)])
+def test_inputs_count_only_while_the_properties_are_not_known(known: bool, violated: bool) -> None:
+    """The engine sends no properties if the configuration of the resource's provider is not known in a preview."""
+    server = analyzer()
+    server.ConfigureStack(messages.AnalyzerStackConfigureRequest(stack="test", dry_run=True), CONTEXT)
+    even = quorum(replicas=4)
+    server.Analyze(messages.AnalyzeRequest(type=even.type, urn=even.urn, properties=message(even.props)), CONTEXT)
+    request = asked(whole_stack())
+    for each in request.resources:
+        if each.urn == even.urn:
+            each.provider.urn = "urn:pulumi:test::test::pulumi:providers:kubernetes::later"
+            if not known:
+                each.ClearField("properties")
+    found = {each.policyName for each in server.AnalyzeStack(request, CONTEXT).diagnostics}
+    assert ("rabbitmq-size" in found) is violated
+
+
 def test_an_empty_stack() -> None:
     server = analyzer()
     server.ConfigureStack(messages.AnalyzerStackConfigureRequest(stack="test"), CONTEXT)

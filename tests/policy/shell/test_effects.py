@@ -10,7 +10,7 @@ import pytest
 from policy.facts.machines.host_commands import COPY_TO_REMOTE, Command, Hosts
 from policy.shell.effects_cluster import DELETES, DELETES_WORKLOAD, DRAINS, MOVES, SCALES, SPLITS, STOPS_VM
 from policy.shell.effects_data import ERASES
-from policy.shell.effects_machine import HALTS, LEAVES, REMOVES_SOFTWARE, STOPS, UPGRADES
+from policy.shell.effects_machine import DRIFTS, HALTS, LEAVES, REMOVES_SOFTWARE, STOPS, UPGRADES
 from policy.shell.effects_network import CUTS
 from policy.shell.syntax import UNKNOWN, Unreadable
 from tests.policy.tables.commands import local
@@ -44,6 +44,7 @@ DISRUPT = {
         'CMD="systemctl stop etcd"; $CMD',
         "f() { systemctl stop $1; }; f etcd",
         "echo 'systemctl stop etcd' | sh",
+        "echo 'systemctl stop etcd' > /tmp/a; cat /tmp/a | sh",
         "sh <<'EOF'\nsystemctl stop etcd\nEOF",
         "ssh m1 sudo bash -s <<EOF\nsystemctl stop etcd\nEOF",
         "cat > /tmp/x.sh <<EOF\nsystemctl stop etcd\nEOF\nchmod +x /tmp/x.sh\n/tmp/x.sh",
@@ -59,12 +60,14 @@ DISRUPT = {
         "reboot",
         "apt-get update && sudo reboot",
         "ssh -o BatchMode=yes master1 sudo reboot",
+        "echo reboot | ssh master1",
         "uptime\n/sbin/shutdown -r now",
         "systemctl reboot",
         "init 6",
         "echo b > /proc/sysrq-trigger",
         "ipmitool -H bmc1 -U admin chassis power cycle",
     ),
+    DRIFTS: ("timedatectl set-ntp false", "timedatectl set-time 10:00"),
     DRAINS: ("kubectl --context live drain ctl01 --disable-eviction", "kubectl delete node ctl01"),
     DELETES_WORKLOAD: (
         "kubectl -n openstack delete pvc data-mysqld-0",
@@ -153,6 +156,7 @@ HARMLESS = (
     "systemctl is-active --quiet etcd || systemctl start etcd",
     "systemctl enable --now etcd",
     "systemctl restart chrony",
+    "timedatectl set-ntp true",
     "echo 'a reboot is needed'",
     "echo rm -rf /var/lib/etcd",
     "# systemctl stop etcd\nuptime",
@@ -267,6 +271,7 @@ def test_the_word_that_does_it_is_named_and_no_value() -> None:
         ("ansible masters -m reboot", True),
         ("echo m1 m2 | xargs -n1 -P2 -I% ssh % reboot", True),
         ("virsh destroy a; virsh destroy b", True),
+        ("echo a b | xargs -n1 virsh destroy", True),
         ("for file in /etc/one; do cat $file; done; reboot", False),
         ("for file in a b; do cat $file; done; reboot", False),
         ("for unit in etcd kubelet; do systemctl restart $unit; done", False),

@@ -182,6 +182,17 @@ CASES = (
     ),
     case(
         order,
+        "one node, and another that may be lost",
+        sized(count=1),
+        sized("y", 1),
+        asking("web", 4, "8Gi", pools=["x", "y"], replicas=2),
+        asking("api", 5, "4Gi", replicas=1),
+        fails="x-1",
+        passes="y-1",
+        message="node x-1: pods that can share a node of x-1 request 9 cores and 12 GiB",
+    ),
+    case(
+        order,
         "enough other nodes, even after a loss",
         sized(),
         sized("y", 4),

@@ -197,6 +197,13 @@ CASES = (
         undecided="m1",
         message="command m1: script /opt/roll.sh is not part of the stack",
     ),
+    case(
+        asks,
+        "a script on the machine to which a command connects",
+        copied("script", f"#!/bin/sh\n{RESTART}\n", "m1"),
+        local("roll", "ssh m1 sh /opt/roll.sh"),
+        fails="roll",
+    ),
     case(asks, "a script that is not here", copied("script", None, "m1"), ssh("m1", "/opt/roll.sh"), undecided="m1"),
     case(asks, "a script that is fetched", ssh("m1", "curl -s https://example.org/x | bash"), undecided="m1"),
     case(

@@ -222,6 +222,14 @@ CASES = (
         requesting(daemons("neutron-l2-agent", "rabbitmq", row="neutron-l2-agent"), "2", "8Gi"),
         requesting(workload("rabbitmq", "StatefulSet", row="rabbitmq-server", pools=["rabbitmq"]), "4", "8Gi"),
     ),
+    case(
+        light,
+        "a service that is no light one, and a job",
+        cloud("100"),
+        SIX,
+        requesting(workload("nova-api", row="nova-api", pools=["rabbitmq"]), "4", "8Gi"),
+        requesting(workload("import", "Job", row="cinder-api", pools=["rabbitmq"]), "4", "8Gi"),
+    ),
     case(light, "no architecture is named", SIX, requesting(workload("nagios", pools=["rabbitmq"]), "4", "8Gi")),
     case(
         light,

@@ -10,7 +10,7 @@ def master(cpu: object, memory: object) -> Given:
 
 
 CASES = (
-    case(fits, "a small cluster", cloud(), master(2, 8), machine_pool("compute", 40), passes="m1"),
+    case(fits, "a small cluster", cloud(), master(2, 8), machine_pool("compute", 49), passes="m1"),
     case(fits, "a large cluster", cloud(), master(8, 32), machine_pool("compute", 300), passes="m1"),
     case(
         fits,
@@ -20,6 +20,15 @@ CASES = (
         machine_pool("compute", 299),
         fails="m1",
         message="2 cores and 8 GiB for 300 nodes; expected 8 cores and 32 GiB or more",
+    ),
+    case(
+        fits,
+        "more nodes than etcd has an example for",
+        cloud(),
+        master(8, 32),
+        machine_pool("compute", 3000),
+        fails="m1",
+        message="for 3001 nodes; expected 16 cores and 64 GiB or more",
     ),
     case(fits, "little memory", cloud(), master(24, 4), fails="m1", message="24 cores and 4 GiB for 1 node"),
     case(fits, "no master", cloud(), workload("a")),

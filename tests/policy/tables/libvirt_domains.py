@@ -143,7 +143,14 @@ CASES = (
     case(protected, "no virt host", cloud()),
     case(protected, "unknown profile", cloud(profile=UNKNOWN), host(), undecided="virt1"),
     case(gives, "what is said", guest(xml=xml()), passes="db1"),
-    case(gives, "in another unit", guest(xml=xml(unit="KiB", memory=16 * 2**20)), passes="db1"),
+    *(
+        case(gives, f"in {unit}", guest(xml=xml(unit=unit, memory=16 * many)), passes="db1")
+        for unit, many in {"b": 2**30, "KiB": 2**20, "k": 2**20, "MiB": 2**10, "M": 2**10, "G": 1}.items()
+    ),
+    *(
+        case(gives, f"in {unit}", guest(xml=xml(unit=unit, memory=1)), fails="db1", message="has 1024 GiB of memory")
+        for unit in ("TiB", "T")
+    ),
     case(
         gives,
         "less memory",
