@@ -165,6 +165,11 @@ CASES: dict[str, tuple[dict[str, Any], str, str]] = {
         "quorate:servers[4].adress (x1)",
         "did you mean 'address'?",
     ),
+    "a misspelt key that a server needs, which is not missing too": (
+        with_server({"name": "x1", "roles": ["compute"], "adress": "10.20.9.9", "cpu": 4, "memory": 8}),
+        "quorate:servers[4].adress (x1)",
+        "did you mean 'address'?",
+    ),
     "wrong type": (
         with_server(server("x1", ["compute"], "10.20.9.9", cpu="many")),
         "quorate:servers[4].cpu (x1)",
@@ -289,6 +294,11 @@ CASES: dict[str, tuple[dict[str, Any], str, str]] = {
         full_size("100", services={"rabbitmq": {"replicas": 4}}, controllers=8),
         "quorate:services.rabbitmq.replicas",
         "4 is even: it survives the loss of 1, no more than 3 would; write 3 or more, odd",
+    ),
+    "Ceph monitors of 4": (
+        full_size("100", services={"ceph-mon": {"replicas": 4}}, controllers=8),
+        "quorate:services.ceph-mon.replicas",
+        "4 is even: it survives the loss of 1, no more than 3 would; write 3 or 5",
     ),
     "replicas above the eligible hosts": (
         full_size("100", services={"glance-api": {"replicas": 7}}),

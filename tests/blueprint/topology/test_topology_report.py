@@ -58,6 +58,13 @@ def test_a_service_became_this(service: str, fate: str, text: str, tmp_path: Pat
     assert line.text.startswith(text)
 
 
+def test_agents_on_every_node_take_the_place_of_a_service(tmp_path: Path) -> None:
+    lines = of(tmp_path, on_three("heka, stacklight-collector, elasticsearch, influxdb"))
+    one, both = lines["roles.all.heka"].text, lines["roles.all.stacklight-collector"].text
+    assert one == "log-collector on every node takes its place"
+    assert both == "log-collector and node-exporter on every node take its place"
+
+
 def test_databases_of_projects_are_named(tmp_path: Path) -> None:
     text = BACKENDS + "  net-db: {service_def: galera}\n"
     text += "  neutron-server: {service_def: neutron-server, mapping: {database: net-db, rpc: rpc}}\n"
