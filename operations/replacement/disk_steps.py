@@ -15,6 +15,7 @@ from console.errors import UserError
 from operations.live_cluster import LiveCluster
 from operations.living.cloud import LivingCloud
 from operations.operation_lease import NAME, CloudOperation, HeldLease
+from operations.replacement import durations
 from operations.replacement.replacement_steps import numbered
 from operations.root_shell import Shell
 from operations.wholeness_wait import await_whole
@@ -67,6 +68,11 @@ class FailedDisk(Protocol):
     @property
     def subject(self) -> str:
         """The subject of the operation."""
+        ...
+
+    @property
+    def program(self) -> str:
+        """The process whose data it has, such as ceph-osd."""
         ...
 
     @property
@@ -139,4 +145,4 @@ def _lines(disk: FailedDisk, reasons: Sequence[str], under_way: CloudOperation |
     yield "The end (--end):"
     yield from (does for does, _ in numbered(end(disk)))
     yield ""
-    yield "No step is undone. What it takes was not measured."
+    yield f"No step is undone. {durations.disk(disk.program)}"

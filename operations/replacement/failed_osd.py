@@ -13,7 +13,7 @@ from typing import Any
 from console.errors import UserError
 from operations.live_cluster import LiveCluster
 from operations.living.ceph import Storage
-from operations.living.cloud import LivingCloud
+from operations.living.cloud import OSD, LivingCloud
 from operations.operation_lease import CloudOperation, on_machine
 from operations.replacement import in_pods
 from operations.replacement.completeness import incomplete
@@ -41,6 +41,10 @@ class FailedOsd:
     @property
     def subject(self) -> str:
         return subject(self.number, self.machine)
+
+    @property
+    def program(self) -> str:
+        return OSD
 
     @property
     def lost(self) -> str:

@@ -27,3 +27,8 @@ def test_the_state_transfer_of_a_member_is_as_long_as_its_data_takes() -> None:
     assert small.startswith(f"The new member of mysqld takes over {60 * durations.TRANSFER} MiB: about 1 min 00 s at ")
     (large,) = durations.transfers({"neutron-mysqld": durations.TRANSFER * 2**20 * 600})
     assert "about 10 min 00 s" in large
+
+
+def test_a_disk_has_the_durations_of_what_was_on_it() -> None:
+    assert "an OSD was removed in 7 s" in durations.disk("ceph-osd")
+    assert durations.disk("rabbitmq") == "What it takes was not measured."
