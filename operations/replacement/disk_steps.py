@@ -71,7 +71,7 @@ class FailedDisk(Protocol):
         ...
 
     @property
-    def program(self) -> str:
+    def process(self) -> str:
         """The process whose data it has, such as ceph-osd."""
         ...
 
@@ -145,4 +145,4 @@ def _lines(disk: FailedDisk, reasons: Sequence[str], under_way: CloudOperation |
     yield "The end (--end):"
     yield from (does for does, _ in numbered(end(disk)))
     yield ""
-    yield f"No step is undone. {durations.disk(disk.program)}"
+    yield f"No step is undone. {durations.disk(disk.process)}"

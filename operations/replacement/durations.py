@@ -24,7 +24,7 @@ DISKS: Mapping[str, str] = {
     OSD: "an OSD was removed in 7 s, and all was whole 10 to 31 s after the new disk",
     "ceph-mon": "a monitor was removed in 5 s, and back in the quorum 21 s after its directory was to be emptied",
 }
-"""How long the replacement of a disk took that failed in a machine that runs, by the program whose data it had."""
+"""How long the replacement of a disk took that failed in a machine that runs, by the process whose data it had."""
 _UNKNOWN = "What it takes was not measured."
 TRANSFER = 10
 """MiB in a second that a member of Galera takes over and starts (`large_transfer` in trials/services/galera.py)."""
@@ -39,9 +39,9 @@ def replacement(roles: Iterable[str]) -> str:
     return f"Measured: {'; '.join(found)} ({SOURCE}). More data takes longer."
 
 
-def disk(program: str) -> str:
-    """Returns what the replacement of a disk with this program's data took, with the source; or that none was tried."""
-    if not (text := DISKS.get(program)):
+def disk(process: str) -> str:
+    """Returns what the replacement of a disk with this process's data took, with the source; or that none was tried."""
+    if not (text := DISKS.get(process)):
         return _UNKNOWN
     return f"Measured: {text} ({DISKS_SOURCE}). More data takes longer."
 

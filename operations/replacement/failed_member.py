@@ -56,10 +56,6 @@ class FailedMember:
         return f"{ENVIRONMENT}-{self.quorum}-{self.node.name}"
 
     @property
-    def program(self) -> str:
-        return self.quorum
-
-    @property
     def lost(self) -> str:
         return f"What {self.name} of {self.quorum} has in {self.directory.path} of {self.node.name} is given up."
 

@@ -43,7 +43,7 @@ class FailedOsd:
         return subject(self.number, self.machine)
 
     @property
-    def program(self) -> str:
+    def process(self) -> str:
         return OSD
 
     @property
