@@ -3,7 +3,8 @@
 There are roots for the database, the message queue and Prometheus; for Ceph; for Open vSwitch and QEMU; for BIND; for
 node-exporter; for OVN; for OpenSearch; for virtual BMCs; for computes with QEMU and LXC; for the ramdisk with Ironic's
 agent; for a machine of the machine lab; for the lab's images of nginx and kube-proxy; for virtual machines of libvirt;
-for an emulated host of the lab; for a bare machine, which Quorate prepares; and for another deployment machine.
+for an emulated host of the lab; for a bare machine, which Quorate prepares; for an image of such machines, which Ironic
+deploys; and for another deployment machine.
 mmdebstrap creates a root in the user's cache, once for all clones, from the Debian mirror of the machine. This requires
 root and apt; without them, the trials are skipped.
 """
@@ -314,6 +315,13 @@ BARE = Root(
 )
 """The root of a bare machine: Debian 12 as its images for clouds have it, with a kernel and sshd, and nothing of what a
 node needs."""
+SERVER_IMAGE = Root(
+    packages=(*BARE.packages, "cloud-guest-utils", "cloud-init", "fdisk", "netplan.io", "systemd-resolved"),
+    programs=(*BARE.programs, "usr/bin/cloud-init", "usr/bin/growpart"),
+    suite=BARE.suite,
+)
+"""The root of the image that Ironic deploys on a machine of the stack: a bare machine's with cloud-init
+(trials/bare_metal)."""
 DEPLOYMENT = Root(
     packages=(
         "ca-certificates",

@@ -9,11 +9,13 @@ import hashlib
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from toolchain.openstack_programs import LOCKS
+from trials.bare_metal import disk_tools
+from trials.bare_metal.disk_tools import CONFIGURATION, LOADER, DiskTools, Partition
 
 _AGENT = LOCKS / "agent.lock"
 """Lock file of the agent, for the Python of Debian 13."""
@@ -22,19 +24,14 @@ _AGENT_START, _DEPLOYED_START = (Path(__file__).with_name(f"{name}.sh") for name
 _LEASE = Path(__file__).parent.parent / "guest" / "lease.sh"
 _LEFT_OUT = ("boot", "dev", "proc", "run", "sys", "usr/share/perl", "usr/share/zoneinfo", "var/cache", "var/lib/apt")
 """Directories of the root that the ramdisk does not need."""
-_MODULES = (
-    "boot", "configfile", "echo", "efi_gop", "fat", "iso9660", "linux", "normal", "part_gpt", "search",
-    "search_fs_file", "search_label", "serial", "terminal",
-)  # fmt: skip
-_CONFIGURATION = "EFI/BOOT/grub.cfg"
-_FROM_MEDIUM = f"search --no-floppy --set=root --label VMEDIA_BOOT_ISO\nconfigfile /{_CONFIGURATION}\n"
+_FROM_MEDIUM = f"search --no-floppy --set=root --label VMEDIA_BOOT_ISO\nconfigfile /{CONFIGURATION}\n"
 """What the loader of virtual media does: Ironic gives its medium this label, and writes the file on it."""
-_FROM_DISK = f"search --no-floppy --set=root --file /deployed\nconfigfile /{_CONFIGURATION}\n"
+_FROM_DISK = f"search --no-floppy --set=root --file /deployed\nconfigfile /{CONFIGURATION}\n"
 _DEPLOYED = "linux /vmlinuz console=ttyS0\ninitrd /ramdisk\nboot\n"
 _ALIGNMENT = 4
 """Of the place at which the kernel expects a further archive, in bytes."""
-_START_MIB, _SYSTEM_MIB = 1, 64
-"""Start and size of the only partition of the system to deploy, in MiB."""
+_SYSTEM_MIB = 64
+"""Size of the only partition of the system to deploy, in MiB."""
 
 
 @dataclass(frozen=True)
@@ -57,15 +54,15 @@ class Roots:
     tools: Path
     programs: Path
 
-    def tool(self, program: str, *words: str | Path) -> list[str | Path]:
-        """Returns the command line of a tool, with the libraries of its root."""
-        libraries = self.tools / "usr/lib/x86_64-linux-gnu"
-        return [self.tools / "lib64/ld-linux-x86-64.so.2", "--library-path", libraries, self.tools / program, *words]
+    @property
+    def disk_tools(self) -> DiskTools:
+        """What makes disks."""
+        return DiskTools(self.tools)
 
 
 def made_from(roots: Roots) -> BootImages:
     """Returns the images; makes them beside the root of the ramdisk if they are not there."""
-    sources = (Path(__file__), _AGENT, _AGENT_START, _DEPLOYED_START, _LEASE)
+    sources = (Path(__file__), Path(disk_tools.__file__), _AGENT, _AGENT_START, _DEPLOYED_START, _LEASE)
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:12]
     home = roots.ramdisk.parent / f"images-{digest}"
     kernel = next((roots.ramdisk / "boot").glob("vmlinuz-*"))
@@ -100,8 +97,8 @@ def _make_ramdisk(roots: Roots, tree: Path, target: Path) -> None:
         (tree / name).mkdir()
     wanted = ["--python-version", _PYTHON, "--python-platform", "x86_64-unknown-linux-gnu", "--only-binary", ":all:"]
     install = [roots.programs / "bin/uv", "pip", "install", "--python", roots.programs / "bin/python", *wanted]
-    _run([*install, "--target", tree / "opt/agent", "--require-hashes", "-r", _AGENT])
-    _run(["chroot", tree, "python3", "-m", "compileall", "-q", "/opt/agent", "/usr/lib/python3"])
+    _run(*install, "--target", tree / "opt/agent", "--require-hashes", "-r", _AGENT)
+    _run("chroot", tree, "python3", "-m", "compileall", "-q", "/opt/agent", "/usr/lib/python3")
     _script(_AGENT_START, tree / "init")
     _script(_LEASE, tree / "usr/local/bin/lease")
     # Ironic would unpack zstd, and the machine reads all of the medium.
@@ -118,8 +115,8 @@ def _left_out(root: Path) -> Callable[[str, list[str]], list[str]]:
 def _make_loader(roots: Roots, target: Path) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         grub = Path(scratch) / "BOOTX64.EFI"
-        _make_grub(roots, _FROM_MEDIUM, grub)
-        _format(roots, target, 4, [(grub, "EFI/BOOT/BOOTX64.EFI")])
+        roots.disk_tools.make_grub(_FROM_MEDIUM, grub)
+        roots.disk_tools.format_fat(target, 4, [(grub, LOADER)])
 
 
 def _make_disk(roots: Roots, kernel: Path, work: Path, target: Path) -> None:
@@ -130,49 +127,25 @@ def _make_disk(roots: Roots, kernel: Path, work: Path, target: Path) -> None:
     _script(_DEPLOYED_START, tree / "init")
     ramdisk, grub, configuration, mark = (work / name for name in ("ramdisk", "grub", "grub.cfg", "mark"))
     ramdisk.write_bytes(_packed(roots, tree))
-    _make_grub(roots, _FROM_DISK, grub)
+    roots.disk_tools.make_grub(_FROM_DISK, grub)
     configuration.write_text(_DEPLOYED, encoding="utf-8")
     mark.touch()
     files = [
-        (grub, "EFI/BOOT/BOOTX64.EFI"),
-        (configuration, _CONFIGURATION),
+        (grub, LOADER),
+        (configuration, CONFIGURATION),
         (kernel, "vmlinuz"),
         (ramdisk, "ramdisk"),
         (mark, "deployed"),
     ]
     system = work / "system"
-    _format(roots, system, _SYSTEM_MIB, files)
-    with target.open("wb") as file:
-        file.truncate((_START_MIB + _SYSTEM_MIB + 1) * 2**20)
-    table = f"label: gpt\nstart={_START_MIB}MiB, size={_SYSTEM_MIB}MiB, type=uefi\n"
-    _run(roots.tool("usr/sbin/sfdisk", "--quiet", target), table.encode())
-    with target.open("r+b") as file:
-        file.seek(_START_MIB * 2**20)
-        file.write(system.read_bytes())
-
-
-def _make_grub(roots: Roots, script: str, target: Path) -> None:
-    early = target.with_suffix(".early")
-    early.write_text(script, encoding="utf-8")
-    flags = ["-O", "x86_64-efi", "-p", "/EFI/BOOT", "-c", early, "-o", target]
-    modules = roots.tools / "usr/lib/grub/x86_64-efi"
-    _run(roots.tool("usr/bin/grub-mkimage", *flags, "-d", modules, *_MODULES))
-
-
-def _format(roots: Roots, target: Path, mib: int, files: Iterable[tuple[Path, str]]) -> None:
-    """Makes a FAT file system with files."""
-    with target.open("wb") as file:
-        file.truncate(mib * 2**20)
-    _run(roots.tool("usr/sbin/mkfs.vfat", target))
-    _run(roots.tool("usr/bin/mtools", "-c", "mmd", "-i", target, "::/EFI", "::/EFI/BOOT"))
-    for source, path in files:
-        _run(roots.tool("usr/bin/mtools", "-c", "mcopy", "-i", target, source, f"::/{path}"))
+    roots.disk_tools.format_fat(system, _SYSTEM_MIB, files)
+    roots.disk_tools.write_disk(target, [Partition(system, _SYSTEM_MIB, "uefi")])
 
 
 def _packed(roots: Roots, tree: Path) -> bytes:
     """Returns a tree as an archive that the kernel reads."""
     names = "\n".join(sorted(str(path.relative_to(tree)) for path in tree.rglob("*")))
-    cpio = roots.tool("usr/bin/cpio", "--create", "--format=newc", "--owner=+0:+0", "--quiet")
+    cpio = roots.disk_tools.command("usr/bin/cpio", "--create", "--format=newc", "--owner=+0:+0", "--quiet")
     return subprocess.run(cpio, cwd=tree, input=names.encode(), capture_output=True, check=True).stdout
 
 
@@ -182,5 +155,5 @@ def _script(source: Path, target: Path) -> None:
     target.chmod(0o755)
 
 
-def _run(command: list[str | Path], text: bytes = b"") -> None:
-    subprocess.run(command, input=text, check=True, capture_output=True)
+def _run(*command: str | Path) -> None:
+    subprocess.run(command, check=True, capture_output=True)

@@ -14,6 +14,7 @@ from ipaddress import IPv4Address
 from pathlib import Path
 
 from tests.trials.machines.virt_network import BRIDGE, Place
+from trials.bare_metal.server_image import EMULATED
 
 PROGRAMS = ("qemu-system-x86_64", "mke2fs", "ssh-keygen")
 PACKAGES = ("e2fsprogs", "openssh-client", "qemu-system-x86")
@@ -28,16 +29,7 @@ Name=en*
 Address={address}/24
 Gateway={gateway}
 """
-_LINE = (
-    "root=/dev/vda",
-    "rw",
-    "console=ttyS0",
-    "systemd.show_status=no",
-    # What an emulated processor is slow at: the clock of another device than the processor, and its mitigations.
-    "tsc=reliable",
-    "clocksource=tsc",
-    "mitigations=off",
-)
+_LINE = ("root=/dev/vda", "rw", "console=ttyS0", "systemd.show_status=no", *EMULATED)
 
 
 @dataclass(frozen=True)
@@ -51,6 +43,13 @@ class BareGuest:
     disk: Path
     host_key: str
     """Its public SSH host key."""
+    boot: tuple[str, ...]
+    """Options of QEMU: what it boots, beside its disk."""
+
+    @property
+    def mac(self) -> str:
+        """The address of its card."""
+        return mac(self.address)
 
 
 @dataclass(frozen=True)
@@ -74,7 +73,9 @@ class Installer:
         subprocess.run(["truncate", f"--size={DISK}", disk], check=True)
         subprocess.run(["mke2fs", "-q", "-F", "-t", "ext4", "-d", tree, disk], check=True, capture_output=True)
         shutil.rmtree(tree)
-        return BareGuest(name, address, memory, disk, host_key)
+        kernel, ramdisk = (next((self.root / "boot").glob(f"{each}-*")) for each in ("vmlinuz", "initrd.img"))
+        boot = ("-kernel", str(kernel), "-initrd", str(ramdisk), "-append", " ".join(_LINE))
+        return BareGuest(name, address, memory, disk, host_key, boot)
 
     def _configure(self, tree: Path, name: str, address: str) -> str:
         """Gives a machine its name, its address, the login and a host key, and returns the public host key."""
@@ -102,19 +103,24 @@ class Installer:
         return (tree / f"{HOST_KEY}.pub").read_text(encoding="utf-8").strip()
 
 
+def mac(address: str) -> str:
+    """Returns the address of the card of the machine with this IP address."""
+    return ":".join(f"{byte:02x}" for byte in b"\x52\x58" + IPv4Address(address).packed)
+
+
 @contextmanager
-def running(guests: Sequence[BareGuest], root: Path, place: Place, processors: int = 2) -> Generator[None]:
-    """Runs machines, and cuts their power afterwards. `root`: the Debian root with their kernel."""
+def running(guests: Sequence[BareGuest], place: Place, processors: int = 2) -> Generator[None]:
+    """Runs machines, and cuts their power afterwards."""
     started: list[subprocess.Popen[bytes]] = []
     try:
-        for number, guest in enumerate(guests):
-            card = f"tap{number}"
+        for guest in guests:
+            card = f"tap{guest.address.rpartition('.')[2]}"
             for words in (
                 ["tuntap", "add", "dev", card, "mode", "tap"],
                 ["link", "set", card, "master", BRIDGE, "up"],
             ):
                 subprocess.run(["ip", "-n", place.namespace, *words], check=True)
-            command = _qemu(guest, root, card, processors)
+            command = _qemu(guest, card, processors)
             started.append(subprocess.Popen(["ip", "netns", "exec", place.namespace, *command]))
         yield
     finally:
@@ -123,15 +129,12 @@ def running(guests: Sequence[BareGuest], root: Path, place: Place, processors: i
             process.wait()
 
 
-def _qemu(guest: BareGuest, root: Path, card: str, processors: int) -> list[str]:
-    kernel, ramdisk = (next((root / "boot").glob(f"{name}-*")) for name in ("vmlinuz", "initrd.img"))
-    mac = ":".join(f"{byte:02x}" for byte in b"\x52\x58" + IPv4Address(guest.address).packed)
+def _qemu(guest: BareGuest, card: str, processors: int) -> list[str]:
     return [
         "qemu-system-x86_64", "-machine", "q35", "-accel", "tcg,thread=multi", "-cpu", "max",
         "-smp", str(processors), "-m", str(guest.memory), "-display", "none", "-monitor", "none", "-no-reboot",
         "-device", "virtio-rng-pci", "-drive", f"file={guest.disk},if=virtio,format=raw,cache=unsafe",
         "-netdev", f"tap,id=wire,ifname={card},script=no,downscript=no",
-        "-device", f"virtio-net-pci,netdev=wire,mac={mac}",
-        "-serial", f"file:{guest.disk.with_suffix('.console')}",
-        "-kernel", str(kernel), "-initrd", str(ramdisk), "-append", " ".join(_LINE),
+        "-device", f"virtio-net-pci,netdev=wire,mac={guest.mac}",
+        "-serial", f"file:{guest.disk.with_suffix('.console')}", *guest.boot,
     ]  # fmt: skip

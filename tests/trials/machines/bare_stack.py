@@ -1,11 +1,11 @@
-"""A stack of bare machines: a master, and a worker with all other roles, which `quorate:prepare` makes nodes."""
+"""A stack of bare machines, which `quorate:prepare` makes nodes."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import tarfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,6 @@ from trials.cloud import control_images
 
 PLACE = Place("quorate-bare", "quorate-bare0", "10.76.0.1", "10.76.0.254")
 NETWORK = "10.76.0.0/24"
-MASTER, WORKER = ("master1", "10.76.0.11"), ("worker1", "10.76.0.12")
 MEMORY = 3
 """GiB of a machine in the stack file; kubelet and the kernel need half a GiB more."""
 CORES = 2
@@ -30,9 +29,8 @@ _POD = {"requests": {"cpu": "10m", "memory": "32Mi"}}
 _PODS = "10.77.0.0/16"
 
 
-def config(guests: Iterable[BareGuest], archives: dict[str, dict[str, str]], site: Site) -> dict[str, Any]:
-    """Returns the settings of a stack on these machines, without their prefix; the first one is the master."""
-    roles = (["master"], ["controller", "compute", "storage"])
+def config(servers: Iterable[dict[str, Any]], archives: Mapping[str, Mapping[str, str]], site: Site) -> dict[str, Any]:
+    """Returns the settings of a stack on these servers, without their prefix."""
     return {
         "profile": "lab",
         "architecture": "100",
@@ -46,19 +44,21 @@ def config(guests: Iterable[BareGuest], archives: dict[str, dict[str, str]], sit
             "timeServers": [site.address],
             "proxy": site.url,
         },
-        "servers": [
-            {
-                "name": guest.name,
-                "address": guest.address,
-                "hostKey": guest.host_key,
-                "roles": own,
-                "cpu": CORES,
-                "memory": MEMORY,
-                "disks": [{"size": 40, "type": "hdd", "count": 1}],
-            }
-            for guest, own in zip(guests, roles, strict=True)
-        ],
+        "servers": list(servers),
         "services": {name: {"resources": _POD} for name in _services()},
+    }
+
+
+def server(guest: BareGuest, roles: Sequence[str]) -> dict[str, Any]:
+    """Returns a machine's entry in a stack file."""
+    return {
+        "name": guest.name,
+        "address": guest.address,
+        "hostKey": guest.host_key,
+        "roles": list(roles),
+        "cpu": CORES,
+        "memory": MEMORY,
+        "disks": [{"size": 40, "type": "hdd", "count": 1}],
     }
 
 
