@@ -11,11 +11,11 @@ from commands.live.machine_shell import machine_shell
 from console.errors import UserError
 from operations.live_cluster import LiveCluster
 from operations.living.cloud import LivingCloud
-from operations.operation_lease import REPLACEMENT, CloudOperation, HeldLease, command, current, held
+from operations.operation_lease import REPLACEMENT, CloudOperation, HeldLease, command, current, held, on_machine
 from operations.replacement import disk_steps, failed_member, failed_osd
 from operations.replacement.disk_steps import DiskWork, FailedDisk
-from operations.replacement.refusals import as_lines
 from operations.root_shell import Shell
+from text.quoting import as_lines
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class DiskPart:
         """The subject of the operation."""
         if self.osd:
             return failed_osd.subject(self.osd, self.node.name)
-        return failed_member.subject(self.member, self.node.name)
+        return on_machine(self.member, self.node.name)
 
 
 class DiskSession:

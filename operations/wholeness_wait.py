@@ -8,6 +8,7 @@ from collections.abc import Callable
 from console.errors import UserError
 from console.progress import duration
 from operations.operation_lease import HeldLease
+from text.quoting import as_lines
 
 RETURN = 900.0
 """Seconds until everything must be whole again. Project figure: members that start again take minutes each."""
@@ -26,20 +27,28 @@ def await_whole(  # noqa: PLR0913 - as many words of one message
 ) -> None:
     """Waits until `missing` returns nothing, and says what it returns when that changes.
 
+    What `missing` could not ask (UserError) is missing too: a busy member answers the next time.
     `failure`: such as `virt2 is not whole`, how the message begins. `again`: what to do after the repair.
     `limit`: seconds after which it raises UserError, by default RETURN.
     """
     limit = limit or RETURN
     began = time.monotonic()
     said = ""
-    while found := missing():
+    while found := _asked(missing):
         lease.require()
         if time.monotonic() - began > limit:
-            lines = "".join(f"\n  - {each}" for each in found)
             raise UserError(
-                f"{failure} after {duration(limit)}:{lines}\nRepair what is named (docs/on-call.md), and {again}."
+                f"{failure} after {duration(limit)}:{as_lines(found)}\n"
+                f"Repair what is named (docs/on-call.md), and {again}."
             )
         if (waits := "; ".join(found)) != said:
             said = waits
             say(f"  waits: {said}")
         time.sleep(PAUSE)
+
+
+def _asked(missing: Callable[[], list[str]]) -> list[str]:
+    try:
+        return missing()
+    except UserError as error:
+        return [str(error)]

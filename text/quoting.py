@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 COMMENT = 65_000
 """Maximum length of a text for a GitHub comment, whose limit is 65,536 characters."""
@@ -35,6 +35,11 @@ def first_of(names: Sequence[str], most: int) -> str:
     """Joins the first `most` names, and counts the others: "a, b, c and 97 more"."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
+
+
+def as_lines(texts: Iterable[str]) -> str:
+    """Returns texts as the lines of a list below a message."""
+    return "".join(f"\n  - {each}" for each in texts)
 
 
 def in_markdown(text: str, longest: int = LONGEST) -> str:

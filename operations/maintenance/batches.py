@@ -9,6 +9,7 @@ from console.errors import UserError
 from operations.maintenance.failure_domains import MaintenanceDomain
 from operations.maintenance.out_and_back import SETTLE, Maintenance, Say, Stalled
 from operations.operation_lease import HeldLease
+from text.quoting import as_lines
 
 
 @dataclass(frozen=True)
@@ -30,21 +31,24 @@ def take_batch_out(wanted: Batches, maintenance: Maintenance, lease: HeldLease, 
     if too many domains fail.
     """
     seen: set[str] = set()
-    while fresh := [each for each in _batch(wanted, maintenance, lease, say, seen) if each.name not in seen]:
+    before = lease.operation.out  # by a run that was killed
+    while fresh := _batch(wanted, maintenance, lease, say, seen):
         if len(fresh) > 1 and any(each.computes for each in fresh):
             say(f"disable nova-compute on the computes of {', '.join(each.name for each in fresh)}")
-        for domain in fresh:
-            maintenance.disable_computes(domain)
+            for domain in fresh:
+                maintenance.disable_computes(domain)
         for domain in fresh:
             say(f"{domain.name}:")
-            _take_out(wanted, domain, maintenance, lease, say)
+            # The first that this run has chosen was asked just now.
+            is_asked = domain is fresh[0] and domain.name not in before
+            _take_out(wanted, domain, maintenance, lease, say, is_asked=is_asked)
         seen.update(each.name for each in fresh)
 
 
 def _batch(
     wanted: Batches, maintenance: Maintenance, lease: HeldLease, say: Say, seen: Collection[str]
 ) -> list[MaintenanceDomain]:
-    """Notes in the Lease which domains are out next, and returns them with those that are out already.
+    """Notes in the Lease which domains are out next, and returns them after those that are out already, but for `seen`.
 
     Each is asked together with the others: they may be without power at the same time. A domain that cannot go now
     beside the others is left for a later batch; one that cannot go alone has failed.
@@ -61,17 +65,20 @@ def _batch(
             _refused(wanted, domain, refusal, lease, say)
         else:
             lease.change(out=(*operation.out, domain.name))
-    return _out(wanted, lease)
+    return [each for each in _out(wanted, lease) if each.name not in seen]
 
 
-def _take_out(wanted: Batches, domain: MaintenanceDomain, maintenance: Maintenance, lease: HeldLease, say: Say) -> None:
+def _take_out(  # noqa: PLR0913 - a step of take_batch_out, with all that it has
+    wanted: Batches, domain: MaintenanceDomain, maintenance: Maintenance, lease: HeldLease, say: Say, *, is_asked: bool
+) -> None:
     """Takes out a domain of a batch, or brings it back if it fails.
 
-    It is asked again, because the evictions of those before it have changed the cloud.
+    Unless `is_asked`, it is asked again, because the evictions of those before it have changed the cloud.
     """
     others = [each for each in _out(wanted, lease) if each.name != domain.name]
     try:
-        maintenance.require_leave(domain, others, patience=SETTLE)
+        if not is_asked:
+            maintenance.require_leave(domain, others, patience=SETTLE)
     except Stalled as refusal:
         maintenance.bring_back(domain)
         _refused(wanted, domain, refusal, lease, say)
@@ -133,7 +140,7 @@ def _fail(wanted: Batches, domain: MaintenanceDomain, problem: Exception, lease:
     lease.change(failed=failed, out=tuple(each for each in lease.operation.out if each != domain.name))
     say(f"{domain.name} has failed ({len(failed)} of at most {wanted.max_failed}).")
     if len(failed) > wanted.max_failed:
-        named = "".join(f"\n  - {name}: {reason}" for name, reason in failed.items())
+        named = as_lines(f"{name}: {reason}" for name, reason in failed.items())
         raise UserError(
             f"Stopped: {len(failed)} of pool {wanted.pool} have failed, and --max-failed admits {wanted.max_failed}:"
             f"{named}\nOut now, or with nova-compute disabled: {', '.join(lease.operation.out) or 'none'}. End with "

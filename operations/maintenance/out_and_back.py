@@ -27,6 +27,7 @@ from operations.maintenance.steps import MaintenanceStep, numbered, numbered_bac
 from operations.maintenance.wholeness import lacking, not_ready
 from operations.operation_lease import HeldLease
 from operations.wholeness_wait import await_whole
+from text.quoting import as_lines
 
 DRAIN = 900.0
 """Seconds until all pods must have left a node, as for a machine that leaves the stack. Project figure."""
@@ -75,9 +76,8 @@ class Maintenance:
         machines = [machine for each in (*beside, domain) for machine in each.all]
         stops = self._lease.operation.stops
         if reasons := self._left(lambda cloud: leave_together(cloud, domain.name, machines, stops).reasons, patience):
-            listed = "".join(f"\n  - {reason}" for reason in reasons)
             raise Stalled(
-                f"{domain.name} may not go now:{listed}\n"
+                f"{domain.name} may not go now:{as_lines(reasons)}\n"
                 "Make whole first what is named: `quorate status` shows it, docs/on-call.md says what to do."
             )
 

@@ -106,10 +106,20 @@ def volumes_of(api: Api, node: str) -> tuple[NodeVolume, ...]:
     )
 
 
+def claim_name(member: str) -> str:
+    """Returns the name of the claim that has a member's data."""
+    return f"{_OF_MEMBER}{member}"
+
+
 def claim_of(api: Api, claim: str) -> Object:
     """Returns a claim of the cloud; {} if there is none."""
+    return found(api, f"{CLAIMS}/{claim}")
+
+
+def found(api: Api, path: str) -> Object:
+    """Returns an object; {} if there is none."""
     try:
-        return api.ask("GET", f"{CLAIMS}/{claim}")
+        return api.ask("GET", path)
     except ApiError as error:
         if error.status == 404:
             return {}

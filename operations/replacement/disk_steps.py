@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from console.errors import UserError
 from operations.live_cluster import LiveCluster
 from operations.living.cloud import LivingCloud
 from operations.operation_lease import NAME, CloudOperation, HeldLease
@@ -37,19 +36,9 @@ class DiskWork:
     shell: Shell
 
     def wait(self, missing: Callable[[], list[str]], limit: float | None = None) -> None:
-        """Waits until nothing is missing. Raises UserError after a while, or after so many seconds (`limit`).
-
-        What could not be asked is missing too: a busy monitor answers the next time.
-        """
-
-        def found() -> list[str]:
-            try:
-                return missing()
-            except UserError as error:
-                return [str(error)]
-
+        """Waits until nothing is missing. Raises UserError after a while, or after so many seconds (`limit`)."""
         failure = f"{self.lease.operation.subject} is not replaced"
-        await_whole(found, self.lease, self.say, failure, AGAIN, limit=limit)
+        await_whole(missing, self.lease, self.say, failure, AGAIN, limit=limit)
 
 
 @dataclass(frozen=True)

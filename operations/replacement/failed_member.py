@@ -24,9 +24,19 @@ from operations.living.cloud import LivingCloud, members_of, quorums_of
 from operations.operation_lease import CloudOperation, on_machine
 from operations.replacement import in_pods
 from operations.replacement.completeness import incomplete
-from operations.replacement.dead_machine import CLAIMS, PODS, VOLUMES, claim_of, members_on, volumes_of
+from operations.replacement.dead_machine import (
+    CLAIMS,
+    PODS,
+    VOLUMES,
+    claim_name,
+    claim_of,
+    found,
+    members_on,
+    volumes_of,
+)
 from operations.replacement.disk_steps import DiskStep, DiskWork
-from operations.replacement.refusals import as_lines, majority_without
+from operations.replacement.refusals import majority_without
+from text.quoting import as_lines
 
 LIMIT = 600.0
 """Seconds within which a directory must be empty. Project figure: a Galera has few files, and OpenSearch thousands."""
@@ -120,7 +130,7 @@ class FailedMember:
 
     def _forget_broker(self, work: DiskWork) -> str:
         """Removes the member, unless the next one has a volume: that one joins by itself (rabbitmq_start.sh)."""
-        if text(claim_of(work.cluster.api, self._claim), "spec", "volumeName"):
+        if text(claim_of(work.cluster.api, claim_name(self.name)), "spec", "volumeName"):
             return f"the next {self.name} has another volume already"
         self._require_majority(work)
         running = f"{self.quorum} still lists {self.name} as running"
@@ -132,20 +142,16 @@ class FailedMember:
         if reasons := [*cloud.problems, *majority_without(cloud, self.quorum, self.name)]:
             raise UserError(f"{self.name} stays in {self.quorum}:{as_lines(reasons)}")
 
-    @property
-    def _claim(self) -> str:
-        return f"data-{self.name}"
-
     def _has_claim(self, api: Api) -> bool:
         """Whether the claim with the failed volume is there, also if it is being deleted."""
-        return text(claim_of(api, self._claim), "metadata", "uid") == self.identity
+        return text(claim_of(api, claim_name(self.name)), "metadata", "uid") == self.identity
 
     def _delete(self, work: DiskWork) -> str:
         """Deletes the claim and the pod that uses it. While this claim is there, a pod of the name has no other one."""
         api = work.cluster.api
         if self._has_claim(api):
-            _delete(api, f"{CLAIMS}/{self._claim}", self.identity)
-            pod = _found(api, f"{PODS}/{self.name}")
+            _delete(api, f"{CLAIMS}/{claim_name(self.name)}", self.identity)
+            pod = found(api, f"{PODS}/{self.name}")
             if pod and not text(pod, "metadata", "deletionTimestamp"):
                 _delete(api, f"{PODS}/{self.name}", text(pod, "metadata", "uid"))
         work.wait(lambda: self._still_there(api))
@@ -158,7 +164,7 @@ class FailedMember:
     def _free_volume(self, work: DiskWork) -> str:
         """Makes the directory empty and takes the former claim out of the volume, unless that is done."""
         api = work.cluster.api
-        volume = _found(api, f"{VOLUMES}/{self.volume}")
+        volume = found(api, f"{VOLUMES}/{self.volume}")
         if not volume:
             raise UserError(f"There is no volume {self.volume}: `quorate refresh` and `quorate up` make it.")
         if text(volume, "spec", "claimRef", "uid") != self.identity:
@@ -180,18 +186,13 @@ class FailedMember:
         return ""
 
 
-def subject(member: str, machine: str) -> str:
-    """Returns the subject of the replacement of a member's disk."""
-    return on_machine(member, machine)
-
-
 def find(cluster: LiveCluster, node: Node, member: str) -> FailedMember:
     """Returns a member with a volume on a machine. Raises UserError if the machine has no such member."""
     here = {name: quorum for quorum, name in members_on(cluster.plan, volumes_of(cluster.api, node.name))}
     if member not in here:
         has = f"it has {', '.join(here)}" if here else "it has none"
         raise UserError(f"{node.name} has no volume of {member} in use: {has}.")
-    claim = claim_of(cluster.api, f"data-{member}")
+    claim = claim_of(cluster.api, claim_name(member))
     return _member(cluster, node, member, text(claim, "metadata", "uid"))
 
 
@@ -213,16 +214,6 @@ def script(directory: DataDirectory, volume: str) -> str:
     values = {"DIRECTORY": directory.path, "OWNER": owner, "MODE": data.MODE, "VOLUME": volume}
     lines = [f"{name}={shlex.quote(value)}" for name, value in values.items()]
     return "\n".join((*lines, _SCRIPT.read_text(encoding="utf-8")))
-
-
-def _found(api: Api, path: str) -> Object:
-    """Returns an object; {} if there is none."""
-    try:
-        return api.ask("GET", path)
-    except ApiError as error:
-        if error.status == 404:
-            return {}
-        raise
 
 
 def _delete(api: Api, path: str, uid: str) -> None:

@@ -18,11 +18,6 @@ FORGETS = "galera"
 NOT_BUILT = "docs/not-built.md has the steps by hand"
 
 
-def as_lines(reasons: Sequence[str]) -> str:
-    """Returns reasons as lines below a message."""
-    return "".join(f"\n  - {reason}" for reason in reasons)
-
-
 def not_built(plan: Plan, node: Node) -> Iterator[str]:
     """Yields the parts of a machine's replacement that are not built."""
     if any(host.name == node.name and host.vms for host in plan.hosts):

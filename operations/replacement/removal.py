@@ -17,11 +17,12 @@ from operations.operation_lease import HeldLease
 from operations.replacement import etcd_member, in_pods
 from operations.replacement.completeness import incomplete
 from operations.replacement.dead_machine import CLAIMS, PODS, VOLUMES, DeadMachine
-from operations.replacement.refusals import as_lines, unsafe
+from operations.replacement.refusals import unsafe
 from operations.replacement.replacement_steps import ReplacementStep, end, numbered, removal
 from operations.replacement.signs_of_life import signs
 from operations.wholeness_wait import await_whole
 from text.plural import pluralize
+from text.quoting import as_lines
 
 NAMED = 20
 """Instances that a message names."""

@@ -17,7 +17,6 @@ from commands.replacement import ReplaceRequest
 from console.errors import UserError
 from operations.live_cluster import LiveCluster
 from operations.replacement import disk_steps, failed_osd, in_pods
-from tests.operations.maintenance.small_cloud import Killed
 from tests.operations.replacement.dying_cloud import stack_file
 from tests.operations.replacement.failing_disk import DiskCloud, use
 from tests.stacks import ROOT
@@ -55,16 +54,7 @@ def done(cloud: DiskCloud) -> list[str]:
 
 
 def killed_after(cloud: DiskCloud, changes: int, name: str, **values: Any) -> bool:
-    """Runs the command and kills it after so many changes. Whether it was killed, and not done before."""
-    cloud.kill_after = len(cloud.changes) + changes
-    try:
-        do(name, **values)
-    except Killed:
-        return True
-    finally:
-        cloud.kill_after = None
-        cloud.forget_holder()
-    return False
+    return cloud.is_killed(changes, lambda: do(name, **values))
 
 
 def test_an_osd_that_is_down_is_purged_before_the_new_disk_comes(

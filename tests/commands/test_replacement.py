@@ -41,16 +41,7 @@ def remove(name: str, new: str = "", **values: Any) -> int:
 
 
 def killed_after(cloud: DyingCloud, changes: int, name: str, new: str = "", **values: Any) -> bool:
-    """Runs the command and kills it after so many changes. Whether it was killed, and not done before."""
-    cloud.kill_after = len(cloud.changes) + changes
-    try:
-        do(name, new, **values)
-    except Killed:
-        return True
-    finally:
-        cloud.kill_after = None
-        cloud.forget_holder()
-    return False
+    return cloud.is_killed(changes, lambda: do(name, new, **values))
 
 
 def test_a_broker_is_removed_and_comes_back_under_its_name(

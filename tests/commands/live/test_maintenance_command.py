@@ -23,7 +23,7 @@ from operations.living.answers import Answer
 from operations.maintenance import measured, network_services
 from operations.maintenance.failure_domains import MaintenanceDomain
 from operations.maintenance.out_and_back import Maintenance, Stalled
-from tests.operations.maintenance.small_cloud import Killed, SmallCloud, instance, make_live
+from tests.operations.maintenance.small_cloud import SmallCloud, instance, make_live
 from tests.stacks import ROOT, full_size, parsed
 
 LOAD = stack.load
@@ -47,16 +47,7 @@ def do(name: str = "", **values: Any) -> int:
 
 
 def killed_after(cloud: SmallCloud, changes: int, name: str, **values: Any) -> bool:
-    """Runs the command and kills it after so many changes. Whether it was killed, and not done before."""
-    cloud.kill_after = len(cloud.changes) + changes
-    try:
-        do(name, **values)
-    except Killed:
-        return True
-    finally:
-        cloud.kill_after = None
-        cloud.forget_holder()
-    return False
+    return cloud.is_killed(changes, lambda: do(name, **values))
 
 
 def test_a_run_goes_on_after_it_has_seen_that_another_was_killed(
@@ -465,6 +456,21 @@ def test_an_instance_moves_to_no_compute_of_the_same_batch(computes: SmallCloud)
     assert do(pool="compute", batch="3") == 0
     moves = [change for change in computes.changes if change.startswith("live")]
     assert moves == [f"live i-{name}" for name in names[:3]], "each moves once"
+
+
+def test_the_quorums_are_asked_once_before_a_batch_of_one(
+    computes: SmallCloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    ask = Maintenance.require_leave
+
+    def require_leave(self: Maintenance, domain: MaintenanceDomain, *others: Any, patience: float = 0) -> None:
+        asked.append(domain.name)
+        ask(self, domain, *others, patience=patience)
+
+    monkeypatch.setattr(Maintenance, "require_leave", require_leave)
+    assert do(pool="compute") == 0
+    assert asked == list(computes.services)[:1]
 
 
 def test_a_compute_that_may_not_go_after_the_first_has_gone_stays_for_a_later_batch(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import json
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -276,6 +276,18 @@ class SmallCloud:
         instance["host"] = next(name for name in going if name != instance["host"])
         if task == "resize_prep":
             instance["status"] = "VERIFY_RESIZE"
+
+    def is_killed(self, after: int, run: Callable[[], object]) -> bool:
+        """Runs something and kills it after so many changes. Whether it was killed, and not done before."""
+        self.kill_after = len(self.changes) + after
+        try:
+            run()
+        except Killed:
+            return True
+        finally:
+            self.kill_after = None
+            self.forget_holder()
+        return False
 
     def forget_holder(self) -> None:
         """Makes the Lease what it is for a run that has seen that its holder was killed."""
