@@ -10,6 +10,9 @@ from commands.handover.destination import Destination
 from console.progress import duration
 from files.handover_record import HandoverRecord
 
+_MEASURED_SIZE, _FIRST, _REST = 124.5 * 2**20, 7, 15
+"""Bytes of the clone in tests/trials/machines/test_deployment_machine.py; seconds of its first pass, and the rest."""
+
 
 def steps(to: Destination) -> Sequence[tuple[str, str]]:
     """Returns what each step does, and what it touches."""
@@ -28,10 +31,6 @@ def steps(to: Destination) -> Sequence[tuple[str, str]]:
         ),
         (f"put {to.host} in charge", "this clone refuses `up` from then on, and says where it was handed over"),
     )
-
-
-_MEASURED_SIZE, _FIRST, _REST = 124.5 * 2**20, 7, 15
-"""Bytes of the clone in tests/trials/machines/test_deployment_machine.py; seconds of its first pass, and the rest."""
 
 
 def plan(here: CloneHere, to: Destination, me: str, refusals: Sequence[str], known: HandoverRecord | None) -> str:

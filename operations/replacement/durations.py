@@ -27,7 +27,9 @@ DISKS: Mapping[str, str] = {
 """How long the replacement of a disk took that failed in a machine that runs, by the process whose data it had."""
 _UNKNOWN = "What it takes was not measured."
 TRANSFER = 10
-"""MiB in a second that a member of Galera takes over and starts (`large_transfer` in trials/services/galera.py)."""
+"""MiB in a second that a member of Galera takes over and starts (`large_transfer` in trials/services/galera.py).
+
+Of a host with a load of about 40. It was 32 on one with nothing else to do."""
 
 
 def replacement(roles: Iterable[str]) -> str:
@@ -52,5 +54,5 @@ def transfers(sizes: Mapping[str, int]) -> Iterator[str]:
         mebibytes = size / 2**20
         yield (
             f"The new member of {quorum} takes over {mebibytes:.0f} MiB: about {duration(mebibytes / TRANSFER)} at "
-            f"{TRANSFER} MiB/s (real members on one host of two cores, 2026-11-30)."
+            f"{TRANSFER} MiB/s (real members on one busy host of two cores, 2026-11-30)."
         )

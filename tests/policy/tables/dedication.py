@@ -224,7 +224,7 @@ CASES = (
     ),
     case(
         light,
-        "a service that is no light one, and a job",
+        "a service that is not a light one, and a job",
         cloud("100"),
         SIX,
         requesting(workload("nova-api", row="nova-api", pools=["rabbitmq"]), "4", "8Gi"),
