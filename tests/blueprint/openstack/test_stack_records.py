@@ -160,6 +160,15 @@ def test_a_wrong_folder_is_refused(prepare: Callable[[], None], told: str) -> No
     assert refused() == [told]
 
 
+def test_a_folder_that_cannot_be_read_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_folder: Path) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "iterdir", refuse)
+    advice = "write the path of a folder with records of projects (docs/records.md)"
+    assert refused() == [f"{FOLDER} cannot be read: Permission denied; {advice}"]
+
+
 @pytest.mark.parametrize(
     ("folder", "told"),
     [

@@ -13,7 +13,7 @@ from openstack.scripts.galera.decision import Decision
 from openstack.scripts.galera.disk import Peer
 from openstack.scripts.galera.member import PATIENCE, Member
 from openstack.scripts.galera.server import Status
-from tests.openstack.scripts.galera.positions import FIRST, SYNCED
+from tests.openstack.scripts.galera.positions import FIRST, SYNCED, UUID, at
 
 DESYNCED = replace(SYNCED, state="2", comment="Donor/Desynced", desynced=True)
 WHOLE, SLOW_TOO, AWAY = Peer(True, False), Peer(True, True), Peer(False, False)
@@ -91,6 +91,27 @@ def test_ready_means_synced_in_the_primary_component(
     monkeypatch: pytest.MonkeyPatch, status: Status | None, code: int
 ) -> None:
     assert serving(monkeypatch, status).answer("/ready")[0] == code
+
+
+@pytest.mark.parametrize(
+    ("status", "told"),
+    [
+        (SYNCED, {"uuid": UUID, "seqno": 7, "primary": True}),
+        (replace(SYNCED, ready=False), {"uuid": UUID, "seqno": 7, "primary": False}),
+        (replace(SYNCED, primary=False), {"uuid": "of the start", "seqno": 3, "primary": False}),
+        (None, {"uuid": "of the start", "seqno": 3, "primary": False}),
+    ],
+)
+def test_others_are_told_what_mariadbd_has_committed(
+    monkeypatch: pytest.MonkeyPatch, disk: Path, status: Status | None, told: dict[str, object]
+) -> None:
+    """Outside of a primary component, mariadbd has nothing newer than at its start."""
+    data.write(disk / data.VIEW, json.dumps(["mysqld-0", "mysqld-1"]))
+    running = serving(monkeypatch, status)
+    running.own, running.has_read = at(0, 3, uuid="of the start"), True
+    code, text = running.answer("/position")
+    position = {"name": "mysqld-0", "phase": "running", "has_data": True, "restored": ""}
+    assert (code, json.loads(text)) == (200, {**position, "view": ["mysqld-0", "mysqld-1"], **told})
 
 
 def test_a_member_that_waits_is_alive_but_not_ready() -> None:
