@@ -549,11 +549,18 @@ def drill(
     kind: Annotated[
         str,
         typer.Option(
-            help="rollout, drains, option, authority, reboots, computes, evacuation or blackout.", metavar="KIND"
+            help="rollout, drains, option, etcd-authority, kubernetes-authority, reboots, computes, evacuation or "
+            "blackout.",
+            metavar="KIND",
         ),
     ] = "",
     replaced: Annotated[
-        str, typer.Option("--replace", help="The machine that dies for good and is replaced.", metavar="NODE")
+        str,
+        typer.Option(
+            "--replace",
+            help="The machine that dies for good and is replaced, or several, with commas between, that die at once.",
+            metavar="NODE[,NODE]",
+        ),
     ] = "",
     *,
     every: Annotated[bool, typer.Option("--all", help="The power of each server in turn, then each kind.")] = False,
@@ -561,7 +568,9 @@ def drill(
     """Disturb the cloud of `cloud` while clients use it, and report what they and the quorums noticed."""
     from commands.trials import drill as drills
 
-    return drills.start(_clone(), stack, drills.DrillRequest(server, kind, replaced, every))
+    return drills.start(
+        _clone(), stack, drills.DrillRequest(server, kind, tuple(replaced.split(",")) if replaced else (), every)
+    )
 
 
 @_command

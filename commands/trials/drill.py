@@ -24,10 +24,15 @@ from trials.cloud import bring_up, client, host, masters
 from trials.cloud.drill import disturbances, drill_report, observation, replaced_machine, workloads
 from trials.cloud.drill.another_authority import TITLES, another_authority
 from trials.cloud.drill.disturbances import Disturbance
+from trials.cloud.drill.lost_majority import lost_majority
+from trials.cloud.drill.operator import Operator
 from trials.cloud.drill.reboots import reboots
 from trials.cloud.drill.result import Drill
 from trials.cloud.drill.tenants import Tenants
 from trials.cloud.lab_machines import Lab
+
+Evacuation = Callable[[str], Callable[[], str] | None]
+"""What evacuates a machine of a name; None for one that is not a compute."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +42,8 @@ class DrillRequest:
     server: str = ""
     """The server that loses its power."""
     kind: str = ""
-    replaced: str = ""
-    """The machine that dies for good and is replaced."""
+    replaced: tuple[str, ...] = ()
+    """The machines that die for good, at once, and are replaced."""
     every: bool = False
     """All drills but replacements."""
 
@@ -49,17 +54,23 @@ def start(root: Path, name: str, request: DrillRequest) -> int:
         raise UserError(
             "Write what to do: SERVER=virt1 (cut its power), "
             "KIND=rollout|drains|option|etcd-authority|kubernetes-authority|reboots|computes|evacuation|blackout, "
-            "REPLACE=controller2 (a machine dies for good and is replaced), or ALL=1."
+            "REPLACE=controller2 (a machine dies for good and is replaced) or REPLACE=controller2,controller3 (both at "
+            "once), or ALL=1."
         )
     planned = stack.load(root, name).plan
     lab = lab_commands.existing(root, name, planned)
     reporter = Reporter()
     with_instances = _with_instances(root, name, lab, planned, reporter)
     if request.replaced:
-        galeras = wiring(planned, ENVIRONMENT).galeras
-        operator = lab_commands.operator(root, lab, name)
-        evacuate = _evacuation(root, name, planned, request.replaced, reporter)
-        disturbing = [replaced_machine.replacement(lab, request.replaced, operator, galeras, evacuate)]
+        disturbing = [
+            _replacement(
+                lab,
+                planned,
+                tuple(dict.fromkeys(request.replaced)),
+                lab_commands.operator(root, lab, name),
+                lambda machine: _evacuation(root, name, planned, machine, reporter),
+            )
+        ]
     else:
         disturbing = selected(lab, lab_commands.quorums(planned), request.server, request.kind, with_instances)
     directory = root / "build" / lab_stack.name_of(name) / "drill"
@@ -152,6 +163,18 @@ def _with_instances(
         **({"computes": lambda: reboots(lab, COMPUTE_POOL, computes, operator)} if len(computes) > 1 else {}),
         "evacuation": lambda: disturbances.evacuation(lab, last, evacuate),
     }
+
+
+def _replacement(
+    lab: Lab, planned: Plan, machines: Sequence[str], operator: Operator, evacuation: Evacuation
+) -> Disturbance:
+    """Returns the replacement of a machine, or of several that die at once and carry no instances."""
+    galeras = wiring(planned, ENVIRONMENT).galeras
+    if len(machines) == 1:
+        return replaced_machine.replacement(lab, machines[0], operator, galeras, evacuation(machines[0]))
+    if computes := sorted({*machines} & {*_computes(planned)}):
+        raise UserError(f"{', '.join(computes)}: a compute, whose instances are evacuated, is replaced by itself.")
+    return lost_majority(lab, machines, operator, lab_commands.quorums(planned), galeras)
 
 
 def _computes(planned: Plan) -> list[str]:

@@ -64,7 +64,7 @@ def test_a_drill_is_of_a_server_or_a_kind_or_a_replacement_or_all(
     tmp_path: Path, server: str, kind: str, replaced: str, every: bool
 ) -> None:
     with pytest.raises(UserError, match="Write what to do: SERVER=virt1"):
-        drill.start(tmp_path, "dev", DrillRequest(server, kind, replaced, every))
+        drill.start(tmp_path, "dev", DrillRequest(server, kind, (replaced,) if replaced else (), every))
 
 
 @pytest.mark.parametrize(
@@ -73,8 +73,13 @@ def test_a_drill_is_of_a_server_or_a_kind_or_a_replacement_or_all(
         ("dev", DrillRequest("virt9"), "The lab has no server virt9; it has virt1, virt2, virt3."),
         (
             "three-servers",
-            DrillRequest(replaced="cmp1"),
+            DrillRequest(replaced=("cmp1",)),
             "cmp1 is the only compute: its instances can run nowhere else.",
+        ),
+        (
+            "three-servers",
+            DrillRequest(replaced=("controller2", "cmp1")),
+            "cmp1: a compute, whose instances are evacuated, is replaced by itself.",
         ),
         (
             "dev",

@@ -1,4 +1,4 @@
-"""Replacements in a drill, of a machine and of an authority: how `quorate` is run, and in which order."""
+"""Replacements in a drill, of machines and of an authority: how `quorate` is run, and in which order."""
 
 from __future__ import annotations
 
@@ -12,14 +12,17 @@ from typing import Any
 
 import pytest
 
+import contract
 from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
 from console.errors import UserError
 from tests.stacks import STACKS
 from trials.cloud import bring_up, disks, masters, network, nspawn, power, ssh_access
 from trials.cloud.drill import another_authority as drill_of_authority
-from trials.cloud.drill import replaced_machine
+from trials.cloud.drill import lost_majority as lost_majority_drill
+from trials.cloud.drill import replaced_machine, workloads
 from trials.cloud.drill.another_authority import another_authority
+from trials.cloud.drill.lost_majority import lost_majority
 from trials.cloud.drill.operator import Operator
 from trials.cloud.lab_machines import Lab, lab_of
 
@@ -29,6 +32,7 @@ words = " ".join(sys.argv[1:])
 with pathlib.Path("called").open("a") as calls: calls.write(words + "\\n")
 if "--plan" in words: sys.exit(3 if pathlib.Path("called").read_text().count("--plan") == 1 else 0)
 if "--dead" in words:
+    print(" 2. rabbitmq-1: remove the others", flush=True)
     print(" 5. remove rabbitmq-1", flush=True); print(" 6. delete node controller2, and its pods", flush=True)
     if words in pathlib.Path("called").read_text().splitlines()[:-1]: sys.exit(0)
     time.sleep(60)
@@ -82,14 +86,14 @@ def test_a_command_that_ends_before_it_is_killed_is_an_error(operator: Operator)
         operator.is_killed("status", at="delete node", say=quiet)
 
 
-def test_a_machine_dies_is_removed_twice_comes_and_is_whole(
-    lab: Lab, operator: Operator, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    done: list[str] = []
+@pytest.fixture
+def done(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What was done to machines, in its order. Nothing is done."""
+    found: list[str] = []
 
     def note(title: str) -> Any:
         def noted(*_arguments: object, **values: object) -> None:
-            done.append(f"{title} {values}" if values else title)
+            found.append(f"{title} {values}" if values else title)
 
         return noted
 
@@ -103,7 +107,10 @@ def test_a_machine_dies_is_removed_twice_comes_and_is_whole(
     monkeypatch.setattr(power, "switch_on", note("power on"))
     monkeypatch.setattr(ssh_access, "host_key", host_key)
     monkeypatch.setattr(replaced_machine, "PERIOD", 0)
+    return found
 
+
+def test_a_machine_dies_is_removed_twice_comes_and_is_whole(lab: Lab, operator: Operator, done: list[str]) -> None:
     def evacuate() -> str:
         done.append("evacuated")
         return "2 instances, 40 s"
@@ -123,6 +130,69 @@ def test_a_machine_dies_is_removed_twice_comes_and_is_whole(
         "up --stack dev-cloud",
         "replace storage2 --end --stack dev-cloud",
     ]
+
+
+def test_quorums_without_a_majority_go_on_before_machines_are_replaced(
+    lab: Lab, operator: Operator, done: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def of_openstack(_lab: Lab, _kinds: str) -> list[dict[str, Any]]:
+        return [
+            {"metadata": {"labels": {contract.NAME: quorum}}, "spec": {"nodeName": node}}
+            for quorum, nodes in {
+                "rabbitmq": ("database1", "database2", "database3"),
+                "ceph-mon": ("database1", "database2", "storage1"),
+                "keystone": ("database2", "database3", "database2"),
+                "ovn-nb": ("database2",),
+            }.items()
+            for node in nodes
+        ]
+
+    monkeypatch.setattr(workloads, "of_openstack", of_openstack)
+    quorums = {"rabbitmq": 3, "ceph-mon": 3, "ovn-nb": 1}
+    disturbance = lost_majority(lab, ["database2", "database3"], operator, quorums, ["mysqld"])
+    assert not disturbance.keeps_majority
+    assert {*disturbance.machines} == {"database2", "database3"}
+    assert not {*disturbance.machines} & {each.name for each in disturbance.witnesses}
+    assert disturbance.act(list, quiet) == ()
+    dead = ["cables {'on': False}", "power cut"] * 2 + ["empty disk"] * 2
+    assert done == [*dead, *["cables {'on': True}", "power on"] * 2], "these have no disk of an OSD"
+    of = "restore rabbitmq --dead database2 --dead database3"
+    replaced = [
+        [
+            f"replace {name} --plan --stack dev-cloud",
+            *[f"replace {name} --dead --host-key ssh-ed25519 AAAA --stack dev-cloud"] * 2,
+            "up --stack dev-cloud",
+            f"replace {name} --end --stack dev-cloud",
+        ]
+        for name in ("database2", "database3")
+    ]
+    assert called() == [
+        *[f"{of} --plan --stack dev-cloud"] * 2,
+        *[f"{of} --confirm dev-cloud --stack dev-cloud"] * 2,
+        *replaced[0],
+        *replaced[1],
+    ]
+
+
+def test_nothing_is_replaced_if_a_quorum_does_not_go_on(
+    lab: Lab, operator: Operator, done: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pods = [{"metadata": {"labels": {contract.NAME: "fails"}}, "spec": {"nodeName": "database2"}}] * 2
+
+    def of_openstack(_lab: Lab, _kinds: str) -> list[dict[str, Any]]:
+        return pods
+
+    monkeypatch.setattr(workloads, "of_openstack", of_openstack)
+    monkeypatch.setattr(lost_majority_drill, "KILLED_AT", "never")
+    problems = lost_majority(lab, ["database2", "database3"], operator, {"fails": 3}, []).act(list, quiet)
+    assert "`quorate restore fails` ended before it could be killed" in problems[0]
+    assert "power on" not in done
+    assert not any(each.startswith("replace") for each in called())
+
+
+def test_masters_are_not_lost_at_once(lab: Lab, operator: Operator) -> None:
+    with pytest.raises(UserError, match="master1, master2: write machines that are no masters"):
+        lost_majority(lab, ["database1", "master1", "master2"], operator, {}, [])
 
 
 def test_the_only_master_is_not_replaced(tmp_path: Path, operator: Operator) -> None:
