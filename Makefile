@@ -136,7 +136,7 @@ cloud: setup ## Start the machines of STACK on this host with real kubelets (roo
 cloud-status: setup ## Show which machine of `make cloud` runs on which server
 	@$(QUORATE) cloud-status --stack="$$STACK"
 
-drill: setup ## Disturb `make cloud` under load: SERVER=<server>, KIND=rollout|drains|option|etcd-authority|kubernetes-authority|reboots|computes|evacuation|blackout, REPLACE=<machine>, or ALL=1; report what was lost
+drill: setup ## Disturb `make cloud` under load: SERVER=<server>, KIND=rollout|drains|option|etcd-authority|kubernetes-authority|reboots|computes|evacuation|blackout, REPLACE=<machine>[,<machine>], or ALL=1; report what was lost
 	@$(QUORATE) drill --stack="$$STACK" --server="$$SERVER" --kind="$$KIND" --replace="$$REPLACE" $${ALL:+--all}
 
 cloud-down: setup ## Remove all machines of `make cloud` from this host
