@@ -92,16 +92,11 @@ class DiskSession:
 
     def _remove(self, lease: HeldLease, shell: Shell) -> None:
         is_begun = self._is_begun(lease.operation)
-        try:
+        with lease.beginning():
             cloud = self._read()
             disk = self._begun(lease.operation, cloud) if is_begun else self._found(cloud)
             if reasons := disk.reasons(cloud, self._cluster):
                 raise UserError(f"{disk.subject} may not be removed:{as_lines(reasons)}")
-        except UserError as refusal:
-            if is_begun:
-                raise
-            lease.finish()
-            raise UserError(f"{refusal}\nNothing was changed.") from None
         if not is_begun:
             lease.change(out=(disk.subject,), **disk.record)
         disk_steps.run(disk_steps.removal(disk), self._work(lease, shell))

@@ -173,16 +173,10 @@ class _Session:
 
     def _remove(self, node: Node, lease: HeldLease, outside: OutsideCluster) -> None:
         replacement = Replacement(self._cluster, lease, self._read, _say)
-        is_new = node.name not in lease.operation.out
-        try:
+        with lease.beginning():
             dead = find(self._cluster, node)
             replacement.require_removable(dead)
-        except UserError as refusal:
-            if not is_new:
-                raise
-            lease.finish()
-            raise UserError(f"{refusal}\nNothing was changed.") from None
-        if is_new:
+        if not lease.operation.out:
             lease.change(out=(dead.name,), osds=dead.osds)
         replacement.remove(dead, outside)
 

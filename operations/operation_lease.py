@@ -163,6 +163,20 @@ class HeldLease:
             self._is_over = True
             self._api.ask("DELETE", f"{LEASES}/{NAME}")
 
+    @contextmanager
+    def beginning(self) -> Generator[None]:
+        """Ends the operation if it is refused within the context, while no server, machine or disk is out.
+
+        Raises UserError as the context does.
+        """
+        try:
+            yield
+        except UserError as refusal:
+            if self.operation.out:
+                raise
+            self.finish()
+            raise UserError(f"{refusal}\nNothing was changed.") from None
+
     def renew(self) -> None:
         """Renews the Lease; an API server that does not answer is asked again by the next renewal."""
         try:

@@ -23,7 +23,7 @@ from operations.maintenance.instance_moves import choices_of
 from operations.maintenance.instances import Instance, Outlook
 from operations.maintenance.machine_command import MachineCommand, Shell, is_held
 from operations.maintenance.network_services import NetworkServices
-from operations.maintenance.out_and_back import SETTLE, Maintenance, Stalled, marked
+from operations.maintenance.out_and_back import SETTLE, Maintenance, marked
 from operations.operation_lease import CloudOperation, HeldLease, command, current, held
 from text.quoting import printable
 
@@ -141,11 +141,8 @@ class _Session:
             _say(f"goes on with {domain.name}: {lease.operation.began()}")
             maintenance.require_leave(domain, patience=SETTLE)
         else:
-            try:
+            with lease.beginning():
                 maintenance.require_leave(domain)
-            except Stalled as refusal:
-                lease.finish()
-                raise UserError(f"{refusal}\nNothing was changed.") from None
             lease.change(out=(domain.name,))
         maintenance.take_out(domain, self._hold)
 

@@ -274,6 +274,19 @@ def test_a_quorum_that_loses_its_majority_meanwhile_stops_it(
     assert remove("database2") == 0
 
 
+def test_a_run_that_goes_on_and_is_refused_stays_under_way(cloud: DyingCloud) -> None:
+    cloud.die("database2")
+    assert killed_after(cloud, 5, "database2", is_dead=True)
+    cloud.lost["ceph-mon-0"] = "gone"
+    with pytest.raises(UserError, match="ceph-mon needs 2 of 3") as refused:
+        remove("database2")
+    assert "Nothing was changed" not in str(refused.value)
+    del cloud.lost["ceph-mon-0"]
+    with pytest.raises(UserError, match="Replacement of database2 is under way"):
+        remove("messaging2")
+    assert remove("database2") == 0
+
+
 def test_one_operation_at_a_time(cloud: DyingCloud) -> None:
     cloud.die("messaging2")
     remove("messaging2")
