@@ -243,6 +243,13 @@ def test_pods_restart_before_another_authority_of_kubernetes_signs(
     assert called() == ["up --stack dev-cloud"] * 5, "the second deployment was refused, killed, and went on"
 
 
+def test_only_kubernetes_authority_ends_the_access_of_the_observer(lab: Lab, operator: Operator) -> None:
+    ends = {
+        each: another_authority(lab, operator, each, 1, lambda _: None).ends_access for each in ("kubernetes", "etcd")
+    }
+    assert ends == {"kubernetes": True, "etcd": False}
+
+
 def test_a_second_deployment_that_names_no_pods_fails_the_drill(
     lab: Lab, operator: Operator, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -56,7 +56,7 @@ def another_authority(
                 return [f"not ready when {then}: {', '.join(missing)}"]
         return ()
 
-    return Disturbance(f"another authority for {title}", (), lab.nodes, act)
+    return Disturbance(f"another authority for {title}", (), lab.nodes, act, ends_access=authority == CLUSTER)
 
 
 def _restart_readers(lab: Lab, operator: Operator, say: Say) -> None:

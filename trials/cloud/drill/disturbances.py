@@ -44,6 +44,8 @@ class Disturbance:
     """Whether `machines` lose their power."""
     keeps_majority: bool = True
     """Whether every quorum must keep its majority."""
+    ends_access: bool = False
+    """Whether it ends the administrator's certificate that the observer uses."""
     donating: Collection[str] = ()
     """Quorums in which a member gives its data to a new one. A donor votes, and is not Ready: clients must not use it
     (004, 5.1.2 (39))."""

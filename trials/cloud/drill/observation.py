@@ -80,7 +80,8 @@ def drill(lab: Lab, disturbance: Disturbance, cloud: DrilledCloud, say: Callable
         )
 
         def wait() -> Sequence[str]:
-            _write_kubeconfig(lab, disturbance, cloud.directory)  # another authority ends the certificate in it
+            if disturbance.ends_access:
+                _write_kubeconfig(lab, disturbance, cloud.directory)
             return looking.wait(say)
 
         failures = disturbance.act(wait, say)
