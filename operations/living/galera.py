@@ -10,6 +10,9 @@ from operations.living.answers import DISK, SIZE, Answer, Unanswered, bytes_of_d
 from operations.living.quorum import LivingMember, LivingQuorum, heard
 
 STATUS = "replication"
+SIZING = 3
+"""Seconds after which the size of a member's data is left out. Project figure: all other answers wait for it, and only
+the foreseen duration of a replacement needs it."""
 SERVES = {"2": "Donor/Desynced", "4": "Synced"}
 """wsrep_local_state of members that have all data: a donor serves a state transfer or a backup."""
 SLOWED = 0.1
@@ -21,7 +24,7 @@ CLIENT = "mariadb --no-defaults --protocol=socket --socket=/tmp/mysqld.sock --co
 QUESTIONS = {
     STATUS: f'{CLIENT} "{_SQL}"',
     DISK: "df -Pk /var/lib/mysql",
-    SIZE: "du -sk /var/lib/mysql",
+    SIZE: f"timeout {SIZING} du -sk /var/lib/mysql",
 }
 
 

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from operations.living.answers import Answer, Unanswered, disk_use, parsed, script
+from operations.living.answers import Answer, Unanswered, disk_use, late, parsed, script
 
 
 def asked(**questions: str) -> Answer:
@@ -45,6 +45,13 @@ def test_what_the_machine_answers_is_no_answer_of_its_member() -> None:
     assert found.is_down
     assert found.parts["certificates"].strip() == "a"
     assert not asked(status="no-such-program-here", certificates="echo a").is_down
+
+
+def test_what_was_answered_in_time_counts() -> None:
+    assert late("\n@@ one\n1\n\n@@ size\n").text("one") == "1"
+    found = late("\n@@ disk\n99%\n\n@@ one\n")
+    assert (found.problem, found.is_down) == ("no answer within 15 s", False)
+    assert disk_use(found) == ("its disk is 99 % full",)
 
 
 @pytest.mark.parametrize("said", ["<html>", "", "[1", "\x00"])

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+from pathlib import Path
+
 import pytest
 
 from operations.living import galera
-from operations.living.answers import Answer
+from operations.living.answers import Answer, parsed, script
 from operations.living.quorum import LivingQuorum
 from tests.operations.living.recorded_answers import answers, dead, garbage
 
@@ -38,6 +41,21 @@ def test_the_size_is_that_of_the_member_with_the_most_data() -> None:
     cluster = read(found)
     assert (cluster.size, cluster.figures[-1]) == (4 * 2**20, "4 MiB on disk")
     assert read(answers("galera-whole")).size is None
+
+
+def test_a_size_that_takes_long_to_find_keeps_no_answer_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = answers("galera-whole")["mysqld-0"]
+    (tmp_path / "said").write_text(whole.text("replication"), encoding="utf-8")
+    slow = "exec sleep 600"
+    for program, does in {"mariadb": f"cat {tmp_path}/said", "df": "echo full 100%", "du": slow}.items():
+        (tmp_path / program).write_text(f"#!/bin/sh\n{does}\n", encoding="utf-8")
+        (tmp_path / program).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    asked = ["sh", "-c", script(galera.QUESTIONS)]
+    done = subprocess.run(asked, capture_output=True, text=True, timeout=120, check=False)
+    found = read(dict.fromkeys(NAMES, parsed(done.stdout, done.stderr)))
+    assert (found.counting, found.size) == (3, None)
+    assert found.members[0].troubles == ("its disk is 100 % full",)
 
 
 @pytest.mark.parametrize("state", ["galera-one-lost", "galera-paused"])
