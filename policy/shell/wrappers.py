@@ -137,9 +137,12 @@ def _xargs(words: Sequence[str], text: str | None) -> list[Inner]:
 
 
 def _parallel(words: Sequence[str], _text: str | None) -> list[Inner]:
+    """Reader for GNU parallel, which appends each value to a command that has no place for it."""
     rest = list(_skip(words, "-j --jobs -S --sshlogin -a --arg-file -n"))
-    command = rest[: rest.index(":::")] if ":::" in rest else rest
-    return [Inner(text=" ".join(command).replace("{}", UNKNOWN), host=MANY)] if command else []
+    command = " ".join(rest[: rest.index(":::")] if ":::" in rest else rest)
+    if not command:
+        return []
+    return [Inner(text=(command if "{" in command else f"{command} {{}}").replace("{}", UNKNOWN), host=MANY)]
 
 
 def _find(words: Sequence[str], _text: str | None) -> list[Inner]:
