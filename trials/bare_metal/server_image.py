@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from ipaddress import IPv4Interface
 from pathlib import Path
@@ -21,7 +22,8 @@ EMULATED = ("tsc=reliable", "clocksource=tsc", "mitigations=off")
 """Kernel parameters for what an emulated processor is slow at: another clock than its own, and mitigations."""
 USER_DATA = Path(__file__).parents[2] / "examples/user-data.sh"
 """Makes the host key and the user data of a machine, as an operator does."""
-_BOOT_MIB, _SYSTEM_MIB = 128, 1600
+_BOOT_MIB, _SYSTEM_MIB = 128, 800
+"""The system has half of its size free until its first boot: a deployment copies and checks every byte of the image."""
 _LABEL = "system"
 _FROM_DISK = f"search --no-floppy --set=root --file /initrd.img\nconfigfile /{CONFIGURATION}\n"
 _START = f"""\
@@ -29,6 +31,8 @@ linux /vmlinuz root=LABEL={_LABEL} rw console=ttyS0 systemd.show_status=no {" ".
 initrd /initrd.img
 boot
 """
+_NETWORK = "05-management"
+"""The file of systemd-networkd that the user data writes."""
 _WANTS = "/etc/systemd/system/multi-user.target.wants"
 
 
@@ -89,3 +93,22 @@ class NewServer:
         environment = {"PATH": os.environ["PATH"], **variables}
         subprocess.run(["sh", USER_DATA], cwd=directory, env=environment, check=True)
         return directory / f"{self.name}.yaml", (directory / f"{self.name}.pub").read_text(encoding="utf-8").strip()
+
+    def has_own_address(self, told: Callable[[str], str]) -> bool:
+        """Whether the running machine's network is that of its user data. `told`: as in `faults`."""
+        return _NETWORK in told("networkctl status 'en*'")
+
+    def faults(self, told: Callable[[str], str], root_gib: int) -> list[str]:
+        """Returns what is wrong with the running machine after its first boot.
+
+        `told`: runs a shell script on it, and returns its output; "" if it fails. `root_gib`: a GiB size that its root
+        must exceed.
+        """
+        size = told("df --output=size -BG / | tail -n 1").rstrip("G")
+        right = {
+            f"its name is not {self.name}": told("hostname") == self.name,
+            f"it does not have {self.address}": f"inet {self.address} " in told("ip -4 address"),
+            f"its root has not grown: {size} GiB": int(size or 0) > root_gib,
+            "it has a host key of its own": not told("ls /etc/ssh/ssh_host_* | grep -v ed25519"),
+        }
+        return [fault for fault, holds in right.items() if not holds]

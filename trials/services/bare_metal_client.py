@@ -16,6 +16,7 @@ The account is in the environment. The first argument chooses the work, which pr
 - offered NAME: waits until Nova and Placement know the node;
 - separated: asks for servers whose image and flavor are those of two hypervisors, and of one;
 - deploy: creates a server on the node, and waits until it is ACTIVE;
+- active: waits until the server is ACTIVE, which another program has created;
 - delete NAME: deletes the server, and waits until the node is available again.
 """
 
@@ -56,12 +57,13 @@ def conductors(_cloud: Any) -> None:
 
 def prepare(cloud: Any, dns: str) -> None:
     """Uploads images, and creates the machines' network and the flavors of both hypervisors."""
-    for path in Path("/images").iterdir():
+    for path in list(Path("/images").iterdir()):
         kinds = {"kernel": ("aki", "aki"), "ramdisk": ("ari", "ari")}
         disk, container = kinds.get(path.name, ("raw", "bare"))
         step(f"image {path.name}", lambda path=path, disk=disk, container=container: cloud.image.create_image(
             name=path.name, disk_format=disk, container_format=container, filename=str(path), visibility="public"
         ))  # fmt: skip
+        path.unlink()  # the machine's files are in memory
     (disk,) = cloud.image.images(name="disk")
     cloud.image.update_image(disk, hypervisor_type=METAL)
     cloud.image.create_image(name=VIRTUAL, disk_format="raw", container_format="bare", data=b"0" * 512,
@@ -197,7 +199,13 @@ def create(cloud: Any, image: str, flavor: str) -> Any:
 
 def deploy(cloud: Any) -> None:
     """Creates a server on a machine, and waits until it is ACTIVE."""
-    server = create(cloud, METAL, METAL)
+    create(cloud, METAL, METAL)
+    active(cloud)
+
+
+def active(cloud: Any) -> None:
+    """Waits until the server is ACTIVE."""
+    server = cloud.compute.find_server(SERVER)
     step("server is ACTIVE", lambda: cloud.compute.wait_for_server(server, wait=LIMIT))
     found = cloud.compute.get_server(server)
     print("server:", found.status, found.hypervisor_hostname, [p.binding_vif_type for p in ports(cloud, found)])
@@ -236,7 +244,8 @@ def step(name: str, act: Callable[[], Any]) -> Any:
 def main() -> None:
     """Runs the work that the arguments name, with the account in the environment."""
     works: tuple[Callable[..., None], ...] = (
-        conductors, prepare, network, dhcp, enrol, power, inspect, provide, offered, separated, deploy, delete,
+        conductors, prepare, network, dhcp, enrol, power, inspect, provide, offered, separated, deploy, active,
+        delete,
     )  # fmt: skip
     {work.__name__: work for work in works}[sys.argv[1]](openstack.connect(), *sys.argv[2:])
 

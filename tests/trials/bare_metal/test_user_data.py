@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Callable
 from ipaddress import IPv4Interface
 from pathlib import Path
 
@@ -56,3 +57,27 @@ def test_a_key_is_not_overwritten(tmp_path: Path, left: str) -> None:
     with pytest.raises(subprocess.CalledProcessError):
         SERVER.make_user_data(tmp_path, LOGIN)
     assert (tmp_path / left).read_text(encoding="utf-8") == "of another time"
+
+
+def running(**other: str) -> Callable[[str], str]:
+    """Returns what a machine says that is as its user data says, but for `other`, by the first word of the script."""
+    right = {"hostname": "compute7", "ip": "inet 10.20.0.57/24 brd 10.20.0.255", "df": "5G", "ls": ""}
+    return lambda script: (right | other)[script.split()[0]]
+
+
+def test_a_machine_is_as_its_user_data_says() -> None:
+    assert SERVER.faults(running(), 3) == []
+
+
+@pytest.mark.parametrize(
+    ("other", "fault"),
+    [
+        ({"hostname": "debian"}, "its name is not compute7"),
+        ({"ip": "inet 10.20.0.157/24"}, "it does not have 10.20.0.57/24"),
+        ({"df": "3G"}, "its root has not grown: 3 GiB"),
+        ({"df": ""}, "its root has not grown:  GiB"),
+        ({"ls": "/etc/ssh/ssh_host_rsa_key"}, "it has a host key of its own"),
+    ],
+)
+def test_a_machine_is_not_as_its_user_data_says(other: dict[str, str], fault: str) -> None:
+    assert SERVER.faults(running(**other), 3) == [fault]

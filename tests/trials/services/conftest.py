@@ -72,6 +72,12 @@ def ramdisk_root() -> Path:
 
 
 @pytest.fixture(scope="session")
+def server_image_root() -> Path:
+    """A Debian root for the image of a server that Ironic deploys."""
+    return _made(debian_root.SERVER_IMAGE)
+
+
+@pytest.fixture(scope="session")
 def ovn_root() -> Path:
     """A Debian root with OVN."""
     return _made(debian_root.OVN)
