@@ -425,6 +425,15 @@ def test_more_instances_than_nodes_name_everything_that_must_grow_with_them() ->
     assert sum(a.service == "neutron-dhcp-agent" for a in planned(bigger).assignment) == 5
 
 
+def test_the_owner_of_a_pool_grows_to_an_odd_number_if_it_is_a_quorum() -> None:
+    """At 100, the DHCP agents run on the nodes of RabbitMQ: for four of them it gets a fifth member."""
+    with pytest.raises(InvalidStackError) as caught:
+        planned(full_size("100", services={"neutron-dhcp-agent": {"replicas": 4}}))
+    grows = ("rabbitmq", "neutron-metadata-agent", "neutron-server")
+    named = ", ".join(f"quorate:services.{name}.replicas: 5" for name in grows)
+    assert any(f"add 1 to these pools, with {named}, or" in str(problem) for problem in caught.value.problems)
+
+
 def test_the_l2_agent_of_network_nodes_is_a_workload_of_its_own() -> None:
     made = planned(full_size("500"))
     parts = {name: service for name, service in made.workloads if service.name == "neutron-l2-agent"}

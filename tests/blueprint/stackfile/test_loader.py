@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import gc
+import json
 import runpy
 import signal
 import subprocess
 import sys
 from copy import deepcopy
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -653,3 +655,19 @@ def test_the_command_line_prints_a_line_each_and_exits_1(tmp_path: Path) -> None
         "master, etcd, controller, compute, storage, monitoring, virt"
     ]
     assert run.stdout.startswith(f"{STACKS['dev']}: valid: architecture 100, lab;")
+
+
+@pytest.mark.parametrize("owner", ["Ada", "Eve"])
+def test_a_copy_for_pulumi_has_the_values_of_its_stack_file(tmp_path: Path, owner: str) -> None:
+    """Pulumi passes texts as they are, and waivers as JSON, in which an unquoted date is a text."""
+    stack = {**full_size("100"), "waivers": [{**WAIVER, "expires": date(2027, 1, 31)}]}
+    file = write(tmp_path, stack)
+    copied = {"copy": {"stack": "test", "file": str(file)}, "waivers": [{**WAIVER, "owner": owner}]}
+    texts: dict[str, Any] = {key: stack[key] for key in ("profile", "architecture")}
+    texts |= {key: json.dumps(value) for key, value in copied.items()}
+    config = {f"quorate:{key}": text for key, text in texts.items()}
+    if owner == WAIVER["owner"]:
+        assert from_pulumi(config, set(), "test").waivers
+        return
+    with pytest.raises(InvalidStackError, match=f"^quorate:waivers: has changed in {file} since the copy"):
+        from_pulumi(config, set(), "test")

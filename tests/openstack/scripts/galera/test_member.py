@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from openstack.scripts.galera import data, member
-from openstack.scripts.galera.decision import Decision
+from openstack.scripts.galera.decision import Decision, Position
 from openstack.scripts.galera.disk import Peer
 from openstack.scripts.galera.member import PATIENCE, Member
 from openstack.scripts.galera.server import Status
@@ -127,6 +127,47 @@ def test_a_member_that_is_stuck_is_not_alive(monkeypatch: pytest.MonkeyPatch, di
     code, text = serving(monkeypatch, joined, stuck=PATIENCE + 1).answer("/alive")
     assert code == 503
     assert "Joined" in text
+
+
+def test_others_are_found_by_name_by_address_and_in_the_records_of_others(
+    monkeypatch: pytest.MonkeyPatch, disk: Path
+) -> None:
+    """The own answer, a second answer of one, and those that do not answer are left out."""
+    data.write(disk / data.VIEW, json.dumps(["mysqld-0", "mysqld-3"]))
+    answers = {
+        "mysqld-0.db": at(0, 5),
+        "mysqld-1.db": at(1, 5),
+        "10.0.0.1": at(1, 5),
+        "10.0.0.2": at(2, 7, 2, 3, 4, 5),
+        "mysqld-4.db": at(4, 6),
+    }
+    asked: list[str] = []
+
+    def ask(address: str) -> Position | None:
+        asked.append(address)
+        return answers.get(address)
+
+    monkeypatch.setattr(member, "ask", ask)
+    monkeypatch.setattr(member, "addresses_of", lambda _domain: {"10.0.0.1", "10.0.0.2"})  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
+    found = Member("mysqld-0", FIRST, "db").others()
+    assert sorted(each.name for each in found) == ["mysqld-1", "mysqld-2", "mysqld-4"]
+    names = {f"mysqld-{number}.db" for number in range(6)}
+    assert sorted(asked) == sorted({"10.0.0.1", "10.0.0.2", *names})
+
+
+def test_a_member_waits_for_its_turn_and_logs_each_reason_once(
+    monkeypatch: pytest.MonkeyPatch, disk: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    rounds: list[list[Position]] = [[], [], [replace(at(1, 9), phase="running", primary=True)]]
+    waits = Member("mysqld-0", FIRST, "db")
+    monkeypatch.setattr(data, "own_position", lambda _name: at(0, 7))  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
+    monkeypatch.setattr(waits, "others", lambda: rounds.pop(0))
+    monkeypatch.setattr(member.time, "sleep", lambda _seconds: None)  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
+    assert waits.wait_for_turn().action == "join"
+    assert (rounds, waits.has_read, waits.own) == ([], True, at(0, 7))
+    lines = capfd.readouterr().err.splitlines()
+    assert lines[0].endswith(f"data: {UUID}:7, last primary component: mysqld-0, mysqld-1, mysqld-2")
+    assert [line.split()[1] for line in lines[1:]] == ["wait:", "join:"]
 
 
 class Running:
