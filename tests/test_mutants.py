@@ -129,6 +129,21 @@ def test_a_change_outside_of_functions_is_for_the_file_and_who_imports_it(projec
     assert seen.tests(mutant(line=4)) == [*importing, "a", "b"]
 
 
+def test_those_that_run_a_function_with_a_changed_constant_are_first(project: Path) -> None:
+    """Also with a constant that is made of it, and in another file."""
+    (project / "blueprint" / "size.py").write_text(
+        "LEAST = 1\n\n\nMOST = {2: LEAST}\n\n\ndef small():\n    return 3\n\n\ndef most():\n    return MOST[2]\n",
+        encoding="utf-8",
+    )
+    (project / "blueprint" / "user.py").write_text(
+        "from blueprint import size\n\n\ndef use():\n    return size.LEAST\n", encoding="utf-8"
+    )
+    seen = visits(project, size_7="ab", size_11="c", user_4="d", elsewhere_1="cd")
+    assert seen.tests(mutant(line=1)) == ["c", "d", "a", "b"]
+    assert seen.tests(mutant(line=4)) == ["c", "a", "b", "d"]
+    assert seen.tests(mutant(line=2)) == ["a", "b", "c", "d"]
+
+
 def test_a_test_of_the_module_s_name_is_always_run(project: Path) -> None:
     """What runs in another process is in no profile."""
     seen = visits(project, size_1="a")
@@ -151,7 +166,8 @@ def test_a_function_that_a_fixture_or_a_cache_ran_is_its_test_s_too(tmp_path: Pa
         "def test_first(names): load_architecture('100')\n"
         "def test_second(names): pass\n"
         "def test_third(): load_architecture('100')\n"
-        "def test_fails(): assert not expand('n1')\n",
+        "def test_fails(): assert not expand('n1')\n"
+        "def test_waits(): __import__('time').sleep(1)\n",
         encoding="utf-8",
     )
     # Not a worker of the run that this test is in.
@@ -168,7 +184,8 @@ def test_a_function_that_a_fixture_or_a_cache_ran_is_its_test_s_too(tmp_path: Pa
         test.rpartition("::")[2]: {name for name, tests in seen.functions.items() if test in tests}
         for test in seen.seconds
     }
-    assert set(runs) == {"test_first", "test_second", "test_third"}
+    assert set(runs) == {"test_first", "test_second", "test_third", "test_waits"}
+    assert next(spent for test, spent in seen.seconds.items() if "test_waits" in test) < 1, "no processor time"
     assert runs["test_first"] >= runs["test_third"] | runs["test_second"]
     assert any(name.startswith("blueprint/patterns.py:") for name in runs["test_second"])
     assert {name.partition(":")[0] for name in runs["test_third"]} >= {"blueprint/yaml_file.py"}

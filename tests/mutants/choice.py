@@ -14,7 +14,9 @@ from typing import Any
 from tests.mutants.sample import PACKAGES, Mutant
 
 MOST_SECONDS = 60.0
-"""Sum of the recorded seconds of the tests of one change; the tests that run the fewest functions come first."""
+"""Sum of the recorded processor time of the tests of one change; the tests that run the fewest functions come first."""
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 @dataclass
@@ -23,7 +25,7 @@ class Visits:
 
     root: Path
     seconds: dict[str, float] = field(default_factory=dict[str, float])
-    """Each test that passed, with its duration."""
+    """Each test that passed, with its seconds of processor time."""
     functions: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict[str, set[str]](set))
     """Each function, as `file:first line`, with the tests that run it."""
 
@@ -45,10 +47,12 @@ class Visits:
         """Returns the tests that can notice a change, those that run the fewest functions first, for a minute.
 
         A change outside of functions is for all that run a function of the file or of one that imports it, and for the
-        tests that import one of them: a profile sees a module run only in the test that imports it first. Tests of the
-        module's own name are always among them: programs in pods run in processes of their own, which no profile sees.
+        tests that import one of them: a profile sees a module run only in the test that imports it first. Those that
+        run a function with the changed name are the first of these. Tests of the module's own name are always among
+        them: programs in pods run in processes of their own, which no profile sees.
         """
         function = self._function(mutant)
+        using = set[str]()
         if function:
             seeing = set(self.functions.get(f"{mutant.path}:{function}", ()))
         else:
@@ -58,10 +62,11 @@ class Visits:
             }
             importing = set[str]().union(*(self._importers[file] for file in files))
             seeing |= {test for test in self.seconds if test.partition("::")[0] in importing}
+            using = self._using(self._changed_names(mutant), files)
         seeing |= self._named(mutant.path)
         chosen: list[str] = []
         spent = 0.0
-        for test in sorted(seeing, key=lambda test: (self._breadth[test], test)):
+        for test in sorted(seeing, key=lambda test: (test not in using, self._breadth[test], test)):
             spent += self.seconds[test]
             if spent > MOST_SECONDS and chosen:
                 break
@@ -79,6 +84,28 @@ class Visits:
                 return found
         return set()
 
+    def _changed_names(self, mutant: Mutant) -> set[str]:
+        """Returns the constants that a change outside of functions changes, and those made of them."""
+        statements = self._tree(mutant.path).body
+        around = [each for each in statements if each.lineno <= mutant.line <= (each.end_lineno or each.lineno)]
+        names = set[str]().union(*map(_bound, around))
+        new = names
+        while new:
+            made = (_bound(each) for each in statements if not isinstance(each, _FUNCTIONS) and _uses(each, new))
+            new = set[str]().union(*made) - names
+            names |= new
+        return names
+
+    def _using(self, names: set[str], files: Iterable[str]) -> set[str]:
+        """Returns the tests that run a function of these files in which one of these names is used."""
+        return {
+            test
+            for file in files
+            for node in ast.walk(self._tree(file))
+            if isinstance(node, _FUNCTIONS) and _uses(node, names)
+            for test in self.functions.get(f"{file}:{_first_line(node)}", ())
+        }
+
     def _function(self, mutant: Mutant) -> int | None:
         """Returns the first line, of its decorators if it has any, of the innermost function around a change.
 
@@ -86,11 +113,8 @@ class Visits:
         """
         first = None
         for node in ast.walk(self._tree(mutant.path)):
-            if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                continue
-            if node.lineno <= mutant.line <= (node.end_lineno or node.lineno):
-                start = min([node.lineno, *(each.lineno for each in node.decorator_list)])
-                first = max(first or 0, start)
+            if isinstance(node, _FUNCTIONS) and node.lineno <= mutant.line <= (node.end_lineno or node.lineno):
+                first = max(first or 0, _first_line(node))
         return first
 
     def _tree(self, path: str) -> ast.Module:
@@ -117,6 +141,26 @@ class Visits:
                     importers[f"{module}.py"].add(path)
                     importers[f"{module}/__init__.py"].add(path)
         return importers
+
+
+def _first_line(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    return min([function.lineno, *(each.lineno for each in function.decorator_list)])
+
+
+def _bound(statement: ast.stmt) -> set[str]:
+    """Returns the names that a statement of a module defines."""
+    if isinstance(statement, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+        return {statement.name}
+    stored = (each for each in ast.walk(statement) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store))
+    return {each.id for each in stored}
+
+
+def _uses(node: ast.AST, names: set[str]) -> bool:
+    """Whether code names one of these, as `NAME` or as `module.NAME`."""
+    return any(
+        (isinstance(each, ast.Name) and each.id in names) or (isinstance(each, ast.Attribute) and each.attr in names)
+        for each in ast.walk(node)
+    )
 
 
 def _imported(tree: ast.Module, path: str) -> Iterable[str]:
