@@ -155,6 +155,16 @@ def test_a_test_of_the_module_s_name_is_always_run(project: Path) -> None:
     assert set(seen.tests(mutant())) == {"a", "tests/test_blueprint_other.py::test_c"}
 
 
+def test_a_test_of_the_module_s_name_that_runs_the_function_is_first(project: Path) -> None:
+    """Also if it runs more functions than others."""
+    seen = visits(project, size_1="ab", user_3="a")
+    named = "tests/blueprint/test_size.py::test_of_it"
+    seen.seconds[named] = 1.0
+    for tests in seen.functions.values():
+        tests.add(named)
+    assert seen.tests(mutant()) == [named, "b", "a"]
+
+
 def test_a_function_that_a_fixture_or_a_cache_ran_is_its_test_s_too(tmp_path: Path) -> None:
     tests = tmp_path / "test_one.py"
     tests.write_text(

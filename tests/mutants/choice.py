@@ -47,12 +47,12 @@ class Visits:
         """Returns the tests that can notice a change, those that run the fewest functions first, for a minute.
 
         A change outside of functions is for all that run a function of the file or of one that imports it, and for the
-        tests that import one of them: a profile sees a module run only in the test that imports it first. Those that
-        run a function with the changed name are the first of these. Tests of the module's own name are always among
-        them: programs in pods run in processes of their own, which no profile sees.
+        tests that import one of them: a profile sees a module run only in the test that imports it first. Tests of the
+        module's own name are always among them: programs in pods run in processes of their own, which no profile sees.
+        The first ones are those of its name that run the changed function, or a function with the changed constant.
         """
         function = self._function(mutant)
-        using = set[str]()
+        first = set[str]()
         if function:
             seeing = set(self.functions.get(f"{mutant.path}:{function}", ()))
         else:
@@ -62,11 +62,13 @@ class Visits:
             }
             importing = set[str]().union(*(self._importers[file] for file in files))
             seeing |= {test for test in self.seconds if test.partition("::")[0] in importing}
-            using = self._using(self._changed_names(mutant), files)
-        seeing |= self._named(mutant.path)
+            first = self._using(self._changed_names(mutant), files)
+        named = self._named(mutant.path)
+        first |= named & seeing
+        seeing |= named
         chosen: list[str] = []
         spent = 0.0
-        for test in sorted(seeing, key=lambda test: (test not in using, self._breadth[test], test)):
+        for test in sorted(seeing, key=lambda test: (test not in first, self._breadth[test], test)):
             spent += self.seconds[test]
             if spent > MOST_SECONDS and chosen:
                 break
