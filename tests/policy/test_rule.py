@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+import pytest
+
+import contract
+from policy.catalogue import RULES
 from policy.facts.kubernetes.workload import Workload
 from policy.facts.stack import Facts
 from policy.facts.stack_configuration import StackConfiguration
-from policy.findings import Enforcement, Severity, Verdict, resource_name
-from policy.rule import NO_ARCHITECTURE, Rule, RuleProblem, RuleSource, evaluate, rule
+from policy.findings import Enforcement, Finding, Severity, Verdict, resource_name
+from policy.rule import NO_ARCHITECTURE, AnyRule, Rule, RuleProblem, RuleSource, evaluate, rule
 from policy.rules.instances import instances_match_row
-from tests.policy.world import UNKNOWN, Given, cloud, facts, stack, workload
+from tests.policy.world import UNKNOWN, Given, cloud, facts, stack, whole_stack, workload
 
 GIVEN = [stack(), workload("good"), workload("bad", replicas=1), workload("odd", replicas=0)]
 
@@ -52,6 +56,26 @@ def test_a_rule_that_compares_with_an_architecture_says_that_there_is_none() -> 
     ):
         (finding,) = evaluate(instances_match_row, facts(given), Enforcement.MANDATORY)
         assert (finding.verdict, finding.message) == (Verdict.NOT_APPLICABLE, reason)
+
+
+def test_every_rule_that_lacks_an_architecture_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of rules that would find something with one."""
+
+    def finding(each: AnyRule, judged: Facts) -> Finding:
+        return evaluate(each, judged, Enforcement.MANDATORY)[0]
+
+    whole = list(whole_stack())
+    named, nameless = facts(whole), facts(each for each in whole if each.type != contract.CLOUD)
+    lacking = [each for each in RULES if finding(each, named).verdict is not Verdict.NOT_APPLICABLE]
+    looked: list[Facts] = []
+    monkeypatch.setattr(Facts, "architecture", property(looked.append))
+    silent: list[str] = []
+    for each in lacking:
+        looked.clear()
+        found = finding(each, nameless)
+        if looked and found.verdict is Verdict.NOT_APPLICABLE and found.message != NO_ARCHITECTURE:
+            silent.append(each.id)
+    assert silent == []
 
 
 def test_a_stack_without_a_cloud_names_its_architecture_in_its_configuration() -> None:
