@@ -15,6 +15,16 @@ def test_a_name_without_an_address_has_no_data() -> None:
     assert (error, result.havedata, result.data.as_raw_data()) == (0, False, [])
 
 
+def test_types_are_those_of_dns_and_choose_the_family() -> None:
+    """RFC 1035 and RFC 3596. A program may ask by number."""
+    assert (unbound.RR_TYPE_A, unbound.RR_TYPE_AAAA) == (1, 28)
+    addresses = {"127.0.0.1": 1, "::1": 28}
+    for address, own in addresses.items():
+        for qtype in addresses.values():
+            _, result = unbound.ub_ctx().resolve(address, qtype)
+            assert result.data.as_raw_data() == ([address] if qtype == own else [])
+
+
 def test_an_answer_is_there_at_once() -> None:
     said: list[object] = []
     context = unbound.ub_ctx()
