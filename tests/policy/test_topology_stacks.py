@@ -43,7 +43,7 @@ VIOLATED = {
 
 
 @pytest.fixture(autouse=True)
-def project(monkeypatch: pytest.MonkeyPatch) -> None:
+def _in_a_project(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
 
 

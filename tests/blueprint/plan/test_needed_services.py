@@ -17,7 +17,7 @@ ARCHITECTURE = yaml.safe_load((ROOT / "blueprint" / "architecture" / "100.yaml")
 
 
 @pytest.fixture(autouse=True)
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _in_a_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A project of its own: a stack file names files of its project only."""
     monkeypatch.chdir(tmp_path)
 

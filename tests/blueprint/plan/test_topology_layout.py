@@ -30,7 +30,7 @@ ROWS = ROOT / "blueprint" / "architecture" / "100.yaml"
 
 
 @pytest.fixture(autouse=True)
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _in_a_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A project with topologies: a stack file names files of its project only."""
     shutil.copytree(ROOT / "tests" / "data" / "topologies", tmp_path / TOPOLOGIES)
     monkeypatch.chdir(tmp_path)

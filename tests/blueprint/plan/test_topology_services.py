@@ -19,7 +19,7 @@ TEXTS = REAL / "texts"
 
 
 @pytest.fixture(autouse=True)
-def project(monkeypatch: pytest.MonkeyPatch) -> None:
+def _in_a_project(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
 
 
