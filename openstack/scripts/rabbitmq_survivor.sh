@@ -9,10 +9,11 @@ limit=30 # seconds that an answer may take
 
 ask() { rabbitmqctl --quiet --timeout "$limit" "$@" </dev/null; }
 
+# A member that has paused, with its metadata in Mnesia, cannot list its queues.
 look() {
     ask eval --formatter=json "
         Texts = fun(Nodes) -> [atom_to_binary(Node) || Node <- Nodes] end,
-        Queues = rabbit_amqqueue:list(),
+        Queues = case catch rabbit_amqqueue:list() of Found when is_list(Found) -> Found; _ -> [] end,
         Number = fun(Type) -> length([Queue || Queue <- Queues, amqqueue:get_type(Queue) =:= Type]) end,
         #{khepri => catch rabbit_khepri:is_enabled(),
           listed => Texts(rabbit_nodes:list_members()), running => Texts(rabbit_nodes:list_running()),
@@ -36,8 +37,20 @@ require_alone() {
     }
 }
 
-# The coordinator of streams is a Raft cluster of its own. A stream without a majority of its replicas cannot be made
-# smaller; what is in it are copies of messages that every consumer was to read for itself.
+# Deletes the streams that other members have replicas of, and prints how many of them are left. A stream without a
+# majority of its replicas cannot be made smaller; what is in it are copies of messages that every consumer was to read
+# for itself.
+delete_streams() {
+    ask eval "
+        Streams = [Queue || Queue <- rabbit_amqqueue:list(), amqqueue:get_type(Queue) =:= rabbit_stream_queue,
+                            [{members, Members}] <- [rabbit_amqqueue:info(Queue, [members])], Members =/= [node()]],
+        [rabbit_amqqueue:delete(Queue, false, false, <<\"quorate\">>) || Queue <- Streams],
+        length([Queue || Queue <- Streams, rabbit_amqqueue:exists(amqqueue:get_name(Queue))]).
+    "
+}
+
+# The coordinator of streams is a Raft cluster of its own. While it tries to start the replicas that were lost, it may
+# not delete a stream.
 go_on() {
     require_alone
     limit=1200 # a broker has thousands of queues
@@ -47,16 +60,12 @@ go_on() {
         whereis(rabbit_stream_coordinator) =:= undefined orelse
             ra_server_proc:force_shrink_members_to_current_member({rabbit_stream_coordinator, node()}).
     " >/dev/null
-    left=$(ask eval "
-        Streams = [Queue || Queue <- rabbit_amqqueue:list(), amqqueue:get_type(Queue) =:= rabbit_stream_queue,
-                            [{members, Members}] <- [rabbit_amqqueue:info(Queue, [members])], Members =/= [node()]],
-        [rabbit_amqqueue:delete(Queue, false, false, <<\"quorate\">>) || Queue <- Streams],
-        length([Queue || Queue <- Streams, rabbit_amqqueue:exists(amqqueue:get_name(Queue))]).
-    ")
-    [ "$left" = 0 ] || {
-        echo "$left streams without a majority are not deleted yet" >&2
-        return 1
-    }
+    for attempt in $(seq 12); do
+        ! left=$(delete_streams) || [ "$left" != 0 ] || return 0
+        sleep 5
+    done
+    echo "${left:-some} streams without a majority are not deleted after $attempt attempts" >&2
+    return 1
 }
 
 case $1 in
