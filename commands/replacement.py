@@ -189,8 +189,12 @@ class _Session:
         if name not in operation.done:
             raise UserError(f"{name} is not removed yet: go on with {self._line('--dead')} first. Nothing was changed.")
         with self._held(CloudOperation(name, REPLACEMENT)) as lease:
-            Replacement(self._cluster, lease, self._read, _say).finish()
-        print(f"{name} is replaced by {operation.new or 'a new machine'}, and every quorum is complete.")
+            dead = Replacement(self._cluster, lease, self._read, _say).finish()
+        replaced = f"{name} is replaced by {operation.new or 'a new machine'}"
+        if dead:
+            print(f"{replaced}. Replace next what is cordoned and not Ready, and was not awaited: {', '.join(dead)}.")
+        else:
+            print(f"{replaced}, and every quorum is complete.")
         return 0
 
     def _write_again(self, operation: CloudOperation) -> None:

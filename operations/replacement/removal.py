@@ -15,8 +15,8 @@ from operations.live_cluster import LiveCluster
 from operations.living.cloud import LivingCloud
 from operations.operation_lease import HeldLease
 from operations.replacement import etcd_member, in_pods
-from operations.replacement.completeness import incomplete
-from operations.replacement.dead_machine import CLAIMS, PODS, VOLUMES, DeadMachine
+from operations.replacement.completeness import fenced, incomplete
+from operations.replacement.dead_machine import CLAIMS, PODS, VOLUMES, DeadMachine, members_on, volumes_of
 from operations.replacement.refusals import unsafe
 from operations.replacement.replacement_steps import ReplacementStep, end, numbered, removal
 from operations.replacement.signs_of_life import signs
@@ -77,10 +77,11 @@ class Replacement:
                 raise NotRemovable(f"{step.member} stays in {step.quorum}:{as_lines(reasons)}")
             self._do(step, dead, outside)
 
-    def finish(self) -> None:
+    def finish(self) -> Sequence[str]:
         """Waits until the new machine and every quorum are complete, purges what is lost, and deletes the Lease.
 
-        Raises UserError if something is not complete after a while; a further run goes on waiting.
+        Returns further dead machines, which are cordoned, and whose members were not awaited. Raises UserError if
+        something is not complete after a while; a further run goes on waiting.
         """
         operation = self._lease.operation
         place = operation.new or operation.subject
@@ -88,7 +89,7 @@ class Replacement:
             self._lease.change(step=f"end: {does.strip()}")
             self._say(does)
             if step.kind == "await":
-                self._await(lambda: incomplete(self._read(), place))
+                self._await(lambda: self._incomplete(place))
             elif step.kind == "purge":
                 self._await(lambda: list(filter(None, [in_pods.blocks_purge(self._cluster, operation.osds)])))
                 in_pods.purge(self._cluster, operation.osds)
@@ -96,6 +97,14 @@ class Replacement:
                     in_pods.remove_host(self._cluster, operation.subject)
             elif step.kind == "release":
                 self._lease.finish()
+        return fenced(self._read(), place)
+
+    def _incomplete(self, place: str) -> list[str]:
+        cloud, api = self._read(), self._cluster.api
+        away = [
+            member for node in fenced(cloud, place) for member in members_on(self._cluster.plan, volumes_of(api, node))
+        ]
+        return incomplete(cloud, place, away)
 
     def _do(self, step: ReplacementStep, dead: DeadMachine, outside: OutsideCluster) -> None:
         """Does a step, but for those that came before, and the last, which is nothing to do."""

@@ -69,6 +69,22 @@ def test_a_broker_is_removed_and_comes_back_under_its_name(
     assert "messaging2 is replaced by a new machine, and every quorum is complete." in capsys.readouterr().out
 
 
+def test_members_of_another_dead_machine_are_awaited_unless_it_is_cordoned(
+    cloud: DyingCloud, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cloud.die("messaging2")
+    assert remove("messaging2") == 0
+    cloud.arrive("messaging2")
+    cloud.die("database2")
+    with pytest.raises(UserError, match=r"not replaced after 0.1 s:\n  - mysqld-1 of mysqld: "):
+        do("messaging2", end=True)
+    cloud.nodes["database2"]["spec"]["unschedulable"] = True
+    assert do("messaging2", end=True) == 0
+    assert cloud.leases == {}
+    said = "messaging2 is replaced by a new machine. Replace next what is cordoned and not Ready, and was not awaited: "
+    assert f"{said}database2." in capsys.readouterr().out
+
+
 def test_another_machine_comes_in_place_of_a_database(cloud: DyingCloud) -> None:
     cloud.die("database2")
     key = host_key(99)

@@ -8,7 +8,7 @@ import pytest
 
 from operations.living.agents import LivingAgent, LivingAgents
 from operations.living.cloud import LivingCloud
-from operations.replacement.completeness import incomplete
+from operations.replacement.completeness import fenced, incomplete
 from tests.operations.living.living_cloud import living, ready_node
 from tests.operations.maintenance.small_cloud import PLAN
 
@@ -42,3 +42,13 @@ def test_a_quorum_that_nobody_asked_is_not_complete() -> None:
     assert incomplete(replace(cloud, quorums=(replace(first, serves=None), *others)), "messaging2") == [
         "etcd could not be asked"
     ]
+
+
+def test_members_of_further_dead_machines_are_not_awaited() -> None:
+    cordoned = {"unschedulable": True}
+    dead = {"metadata": {"name": "database3"}, "spec": cordoned}
+    nodes = [*READY, dead, {**ready_node("database1"), "spec": cordoned}, {"metadata": {"name": "database2"}}]
+    cloud = living(PLAN, {"mysqld-2": "Pending", "mysqld-1": "Joining"}, nodes=nodes)
+    assert fenced(cloud, "messaging2") == ["database3"]
+    assert fenced(cloud, "database3") == []
+    assert incomplete(cloud, "messaging2", [("mysqld", "mysqld-2")]) == ["mysqld-1 of mysqld: Joining"]
