@@ -32,7 +32,7 @@ words = " ".join(sys.argv[1:])
 with pathlib.Path("called").open("a") as calls: calls.write(words + "\\n")
 if "--plan" in words: sys.exit(3 if pathlib.Path("called").read_text().count("--plan") == 1 else 0)
 if "--dead" in words:
-    print(" 2. rabbitmq-1: remove the others", flush=True)
+    print("  2. rabbitmq-1: remove the others", flush=True); print(" 2. rabbitmq-1: remove the others", flush=True)
     print(" 5. remove rabbitmq-1", flush=True); print(" 6. delete node controller2, and its pods", flush=True)
     if words in pathlib.Path("called").read_text().splitlines()[:-1]: sys.exit(0)
     time.sleep(60)
@@ -42,6 +42,7 @@ if updates == (3 if "REFUSED" in os.environ else 2):
     print("waiting for 1: Command cloud-virt1-master1-apply", flush=True)
     time.sleep(60)
 if "fails" in words: print("it says why"); sys.exit(1)
+if "plans" in words: print("  2. a step of the plan"); sys.exit(0)
 """
 """What `quorate` is in these tests: the first plan has a reason against it; the first removal and the second update do
 not end. With REFUSED, the second update says that and fails, and the third does not end."""
@@ -108,6 +109,11 @@ def done(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(ssh_access, "host_key", host_key)
     monkeypatch.setattr(replaced_machine, "PERIOD", 0)
     return found
+
+
+def test_a_restoration_is_not_killed_while_it_says_its_plan(operator: Operator) -> None:
+    with pytest.raises(UserError, match="ended before it could be killed"):
+        operator.is_killed("restore", "plans", at=lost_majority_drill.KILLED_AT, say=quiet)
 
 
 def test_a_machine_dies_is_removed_twice_comes_and_is_whole(lab: Lab, operator: Operator, done: list[str]) -> None:

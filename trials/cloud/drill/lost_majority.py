@@ -14,8 +14,9 @@ from trials.cloud.drill.operator import Operator
 from trials.cloud.drill.replaced_machine import Step
 from trials.cloud.lab_machines import Lab
 
-KILLED_AT = " 2. "
-"""What a restoration says when it is killed: the dead machines are fenced, and the member has not gone on."""
+KILLED_AT = r"^ 2\. "
+"""What a restoration says when it is killed: the dead machines are fenced, and the member has not gone on. Steps of the
+plan, which it says before, are indented by one more space."""
 
 
 def lost_majority(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -40,9 +41,12 @@ class Operator:
             raise UserError(f"`quorate {' '.join(words[:2])}` failed:\n{said}")
 
     def is_killed(self, *words: str, at: str, say: Callable[[str], None]) -> None:
-        """Runs a command and kills it when it prints a line with the text `at`. Raises UserError if it ends before."""
+        """Runs a command and kills it when it prints a line in which `at`, a regular expression, is found.
+
+        Raises UserError if it ends before.
+        """
         _, said = self._followed(words, say, at)
-        if at not in said:
+        if not re.search(at, said, re.MULTILINE):
             raise UserError(f"`quorate {' '.join(words[:2])}` ended before it could be killed:\n{said}")
 
     def _followed(self, words: Sequence[str], say: Callable[[str], None], killed_at: str = "") -> tuple[int, str]:
@@ -51,7 +55,7 @@ class Operator:
             for line in process.stdout or ():
                 said += line
                 say(line.strip())
-                if killed_at and killed_at in line:
+                if killed_at and re.search(killed_at, line):
                     process.kill()
                     break
             return process.wait(), said

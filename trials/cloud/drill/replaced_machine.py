@@ -16,7 +16,7 @@ NOTICED = 300.0
 """Seconds within which the API server and the quorums must know that a machine is lost."""
 PERIOD = 5.0
 """Seconds between two questions whether a command may run."""
-KILLED_AT = ". delete node "
+KILLED_AT = r"\. delete node "
 """What the removal says when it is killed: the members are removed, and the machine's pods are not."""
 
 
@@ -76,6 +76,7 @@ def failed(subject: str, does: Sequence[Step]) -> Sequence[str]:
         try:
             do()
         except UserError as error:
+            print(f"{subject}: not so that {title}", flush=True)
             return [str(error)]
         print(f"{subject}: {title}, {duration(time.monotonic() - started)}", flush=True)
     return ()
