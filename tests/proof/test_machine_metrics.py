@@ -103,7 +103,8 @@ def test_a_master_tells_what_status_reads(binaries: Path, tmp_path: Path) -> Non
 
         found, (status,) = told(plane, tmp_path), backups.of_galera(plane.api, around).found
         assert status.newest
-        assert found[of(age_alerts.SUCCESS)] == int(status.newest.timestamp())
+        # A Job's completion and its condition have times of their own, which may be in two seconds.
+        assert abs(found[of(age_alerts.SUCCESS)] - status.newest.timestamp()) <= 1
         assert found[of(age_alerts.SUSPENDED)] == 1
         assert status.stopped == "it is suspended"
         assert status.test
