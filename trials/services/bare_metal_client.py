@@ -88,7 +88,12 @@ def network(cloud: Any, *dns: str) -> None:
 
 def dhcp(cloud: Any) -> None:
     """Gives the network to the DHCP agent. Neutron gives it only one on a host whose switch agent has the network."""
-    (agent,) = cloud.network.agents(agent_type="DHCP agent", is_alive=True)
+
+    def alive() -> list[Any]:
+        return list(cloud.network.agents(agent_type="DHCP agent", is_alive=True))
+
+    step("the DHCP agent is alive", lambda: wait(alive, SHORT))
+    (agent,) = alive()
     cloud.network.add_dhcp_agent_to_network(agent, cloud.network.find_network(NETWORK))
 
 
