@@ -61,7 +61,9 @@ go_on() {
             ra_server_proc:force_shrink_members_to_current_member({rabbit_stream_coordinator, node()}).
     " >/dev/null
     for attempt in $(seq 12); do
-        ! left=$(delete_streams) || [ "$left" != 0 ] || return 0
+        if left=$(delete_streams) && [ "$left" = 0 ]; then
+            return 0
+        fi
         sleep 5
     done
     echo "${left:-some} streams without a majority are not deleted after $attempt attempts" >&2

@@ -85,11 +85,18 @@ class Replacement:
         """
         operation = self._lease.operation
         place = operation.new or operation.subject
+        dead: list[str] = []
+
+        def missing() -> list[str]:
+            cloud = self._read()
+            dead[:] = fenced(cloud, place)
+            return incomplete(cloud, place, self._members_of(dead))
+
         for does, step in numbered(end(operation.subject, operation.new, operation.osds)):
             self._lease.change(step=f"end: {does.strip()}")
             self._say(does)
             if step.kind == "await":
-                self._await(lambda: self._incomplete(place))
+                self._await(missing)
             elif step.kind == "purge":
                 self._await(lambda: list(filter(None, [in_pods.blocks_purge(self._cluster, operation.osds)])))
                 in_pods.purge(self._cluster, operation.osds)
@@ -97,14 +104,12 @@ class Replacement:
                     in_pods.remove_host(self._cluster, operation.subject)
             elif step.kind == "release":
                 self._lease.finish()
-        return fenced(self._read(), place)
+        return dead
 
-    def _incomplete(self, place: str) -> list[str]:
-        cloud, api = self._read(), self._cluster.api
-        away = [
-            member for node in fenced(cloud, place) for member in members_on(self._cluster.plan, volumes_of(api, node))
-        ]
-        return incomplete(cloud, place, away)
+    def _members_of(self, nodes: Sequence[str]) -> list[tuple[str, str]]:
+        """Returns quorum and member of those with volumes on nodes."""
+        plan, api = self._cluster.plan, self._cluster.api
+        return [member for node in nodes for member in members_on(plan, volumes_of(api, node))]
 
     def _do(self, step: ReplacementStep, dead: DeadMachine, outside: OutsideCluster) -> None:
         """Does a step, but for those that came before, and the last, which is nothing to do."""

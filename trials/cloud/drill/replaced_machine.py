@@ -76,7 +76,7 @@ def failed(subject: str, does: Sequence[Step]) -> Sequence[str]:
         try:
             do()
         except UserError as error:
-            print(f"{subject}: not so that {title}", flush=True)
+            print(f"{subject}: failed before {title}", flush=True)
             return [str(error)]
         print(f"{subject}: {title}, {duration(time.monotonic() - started)}", flush=True)
     return ()
